@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.conf import LazySettings, settings
 from django.contrib.contenttypes.management import create_contenttypes
 from django.core.management import call_command
 from django.db import transaction
 from django.db.models.signals import post_migrate
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.test.utils import setup_databases
 from django.utils import translation
 from hypothesis import HealthCheck
@@ -291,6 +291,21 @@ def other(make_user: Callable[..., Any]) -> Any:
 def mine(me: Any, api_for: Callable[..., APIClient]) -> APIClient:
     """The API as `me` uses it."""
     return api_for(me)
+
+
+@pytest.fixture
+def browser(me: Any) -> Client:
+    """A browser in which `me` is signed in."""
+    from accounts.tests.browsers import browser_of
+
+    return browser_of(me)
+
+
+@pytest.fixture
+def media_root(settings: LazySettings, tmp_path: Path) -> Path:
+    """A folder of the test's own for uploads, which the first of them makes."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return settings.MEDIA_ROOT
 
 
 @pytest.fixture

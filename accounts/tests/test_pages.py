@@ -23,14 +23,6 @@ CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/142.0.0.0 Sa
 NEW = {"username": "alice1", "nickname": "爱丽丝们", "password": PASSWORD}
 
 
-@pytest.fixture
-def browser(client: Client, alice: User) -> Client:
-    """A browser in which alice is signed in."""
-    response = client.post("/login", {"username": "alice1", "password": PASSWORD})
-    assert response.status_code == 303
-    return client
-
-
 def expire(client: Client) -> None:
     """Make the access cookie expire."""
     payload = jwt.decode(client.cookies["access"].value, options={"verify_signature": False})

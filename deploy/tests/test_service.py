@@ -9,19 +9,12 @@ from pathlib import Path
 import pytest
 
 from deploy.services.service import Service, ServiceError
+from deploy.tests.processes import alive
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.once
 
 SAY_AND_SLEEP = "print('up', flush=True); import time; time.sleep(600)"
-
-
-def alive(pid: int) -> bool:
-    """Return whether a process with this id runs (a zombie does not)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def is_python(pid: int) -> bool:

@@ -22,7 +22,7 @@ from deploy.services.databases import create_database
 from deploy.services.service import Service, ServiceError
 from deploy.services.site_processes import HTTP
 from deploy.stack import Stack
-from deploy.tests.test_service import alive
+from deploy.tests.processes import alive
 from socialsite.core.http.server import body_limits
 from socialsite.tests.hostile import hostile
 from socialsite.tests.support.waiting import eventually

@@ -19,52 +19,20 @@ from feeds.api.serializers import (
     PostSerializer,
 )
 from feeds.models import InboxState, Post, RecommendedAuthor
+from feeds.tests.pictures import make_picture
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.http.idempotency import REPLAYED
-from socialsite.core.models import Media
+from socialsite.tests.support.answers import V1, assert_error, ids, walk
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
-V1 = "/api/v1/"
-
-
-def make_picture(owner: User, name: str = "a") -> Media:
-    return Media.objects.create(
-        owner_id=owner.pk,
-        name=f"aa/{name}.jpg",
-        thumb_name=f"aa/{name}-s.jpg",
-        width=4,
-        height=3,
-        size=1,
-    )
-
-
-def ids(answer: Any) -> list[str]:
-    assert answer.status_code == 200, answer.json()
-    return [item["id"] for item in answer.json()["items"]]
 
 
 def names(posts: list[Post]) -> list[str]:
     """Return the ids in the API's form, the last post first."""
     return [str(post.pk) for post in posts[::-1]]
-
-
-def assert_error(answer: Any, status: int, name: str, *fields: str) -> None:
-    assert (answer.status_code, answer.json()["error"]) == (status, name)
-    assert set(answer.json().get("fields", ())) == set(fields)
-
-
-def walk(client: APIClient, path: str, **params: Any) -> list[list[str]]:
-    """Read a list page by page to its end, by its cursors."""
-    pages = []
-    while True:
-        answer = client.get(V1 + path, params)
-        pages.append(ids(answer))
-        if answer.json()["next"] is None:
-            return pages
-        params["cursor"] = answer.json()["next"]
 
 
 # --- shapes -------------------------------------------------------------------------------------

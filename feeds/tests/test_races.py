@@ -13,8 +13,9 @@ from django.db import connection
 from accounts.models import User
 from feeds import actions, queries
 from feeds.delivery.fanout import sweep
-from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Post
-from feeds.tests.home.test_timeline import assert_exact
+from feeds.models import AuthorHead, FanOut, InboxEntry, Post
+from feeds.tests.exactness.oracle import assert_exact
+from feeds.tests.settling import settle
 from relations import actions as relations_actions
 from relations import queries as relations_queries
 from relations.tests.helpers import counted, facts
@@ -61,18 +62,6 @@ def walk(reader: User, size: int) -> list[str]:
         cursor = Position.decode(page.next)
     assert all(one > two for one, two in itertools.pairwise(places)), "out of order"
     return found
-
-
-def settle() -> None:
-    """Deliver everything; no other holder of a lease is left."""
-    with enqueue.paused():
-        for _ in range(20):
-            Event.objects.update(available_at=0)
-            FanOutChunk.objects.update(leased_until=0)
-            while relay.relay() + sweep.run():
-                pass
-            if not Event.objects.exists():
-                return
 
 
 def test_readers_see_every_post_published_before_their_request_exactly_once_in_order(

@@ -17,7 +17,7 @@ from feeds import queries as feeds_queries
 from feeds.drafts import actions as drafts
 from feeds.drafts import queries as draft_queries
 from feeds.models import Draft
-from feeds.tests.test_api import assert_error, make_picture
+from feeds.tests.pictures import make_picture
 from relations import actions as relations_actions
 from socialsite.core.http.errors import InvalidInput, PayloadTooLarge, Unavailable
 from socialsite.core.media import files, space
@@ -25,6 +25,7 @@ from socialsite.core.media.videos import jobs, uploads
 from socialsite.core.models import Media, Video
 from socialsite.core.tests.media.videos import samples
 from socialsite.pages.uploads import PRIVATE, PUBLIC
+from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., Any]

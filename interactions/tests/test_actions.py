@@ -35,11 +35,6 @@ AUTHOR_LIKED, AUTHOR_REPLIED = Comment.Attr.AUTHOR_LIKED, Comment.Attr.AUTHOR_RE
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def post(author, make_post):
-    return make_post(author)
-
-
 def subject_of(post) -> Subject:
     return Subject.objects.get(subj_type=POST, subj_id=post.pk)
 

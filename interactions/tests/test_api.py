@@ -18,16 +18,6 @@ FIELDS = {
 }
 
 
-@pytest.fixture
-def client(me, api_for):
-    return api_for(me)
-
-
-@pytest.fixture
-def post(author, make_post):
-    return make_post(author)
-
-
 def talk(client: Any, post: Any, **body: Any) -> Any:
     return client.post(f"/api/v1/posts/{post.pk}/comments", body, format="json")
 
@@ -39,40 +29,40 @@ def listed(client: Any, path: str) -> list[str]:
 
 
 # --- likes --------------------------------------------------------------------------------------
-def test_put_and_delete_of_a_like_can_be_repeated(client, post, author) -> None:
+def test_put_and_delete_of_a_like_can_be_repeated(mine, post, author) -> None:
     comment = actions.comment(author, post.pk, "hello")
     for path in (f"posts/{post.pk}", f"comments/{comment.pk}"):
         for _ in range(2):
-            answer = client.put(f"/api/v1/{path}/like")
+            answer = mine.put(f"/api/v1/{path}/like")
             assert answer.status_code == 200
             assert answer.json() == {"liked": True, "like_count": 1}
         for _ in range(2):
-            answer = client.delete(f"/api/v1/{path}/like")
+            answer = mine.delete(f"/api/v1/{path}/like")
             assert answer.status_code == 200
             assert answer.json() == {"liked": False, "like_count": 0}
 
 
-def test_a_post_shows_my_like_and_its_counts(client, post, api) -> None:
-    client.put(f"/api/v1/posts/{post.pk}/like")
-    talk(client, post, content="hello")
-    mine = client.get(f"/api/v1/posts/{post.pk}").json()
+def test_a_post_shows_my_like_and_its_counts(mine, post, api) -> None:
+    mine.put(f"/api/v1/posts/{post.pk}/like")
+    talk(mine, post, content="hello")
+    ours = mine.get(f"/api/v1/posts/{post.pk}").json()
     theirs = api.get(f"/api/v1/posts/{post.pk}").json()
-    assert (mine["liked"], mine["like_count"], mine["comment_count"]) == (True, 1, 1)
+    assert (ours["liked"], ours["like_count"], ours["comment_count"]) == (True, 1, 1)
     assert (theirs["liked"], theirs["like_count"], theirs["comment_count"]) == (False, 1, 1)
 
 
-def test_likes_across_a_block_are_404_like_missing_posts(client, post, author, me) -> None:
+def test_likes_across_a_block_are_404_like_missing_posts(mine, post, author, me) -> None:
     comment = actions.comment(author, post.pk, "hello")
     relations_actions.block(author, me)
     for path in (f"posts/{post.pk}", f"comments/{comment.pk}", "posts/5", "comments/5"):
-        for method in (client.put, client.delete):
+        for method in (mine.put, mine.delete):
             answer = method(f"/api/v1/{path}/like")
             assert (answer.status_code, answer.json()["code"]) == (404, 17)
 
 
 # --- comments -----------------------------------------------------------------------------------
-def test_a_new_comment_is_answered_as_it_is_listed(client, post, me, api) -> None:
-    answer = talk(client, post, content=" hello \n")
+def test_a_new_comment_is_answered_as_it_is_listed(mine, post, me, api) -> None:
+    answer = talk(mine, post, content=" hello \n")
     assert answer.status_code == 201
     made = answer.json()
     assert set(made) == FIELDS
@@ -83,12 +73,12 @@ def test_a_new_comment_is_answered_as_it_is_listed(client, post, me, api) -> Non
         "nickname": me.nickname,
         "avatar": "",
     }
-    page = client.get(f"/api/v1/posts/{post.pk}/comments").json()
+    page = mine.get(f"/api/v1/posts/{post.pk}/comments").json()
     assert page == {"items": [made], "next": None}
     assert api.get(f"/api/v1/posts/{post.pk}/comments").json() == page
 
 
-def test_what_is_answered_is_what_is_read_again(client, post, me, make_user) -> None:
+def test_what_is_answered_is_what_is_read_again(mine, post, me, make_user) -> None:
     """Of a comment, a reply, an answer to a reply, and one by the post's author."""
     root = actions.comment(make_user(), post.pk, "root")
     reply = actions.comment(make_user(), post.pk, "reply", root.pk)
@@ -98,16 +88,16 @@ def test_what_is_answered_is_what_is_read_again(client, post, me, make_user) -> 
 
 
 @pytest.mark.parametrize("kind", [str, int])
-def test_a_reply_names_its_parent_as_text_or_number(client, post, kind) -> None:
-    root = talk(client, post, content="root").json()
-    reply = talk(client, post, content="reply", parent=kind(root["id"])).json()
+def test_a_reply_names_its_parent_as_text_or_number(mine, post, kind) -> None:
+    root = talk(mine, post, content="root").json()
+    reply = talk(mine, post, content="reply", parent=kind(root["id"])).json()
     assert (reply["root_id"], reply["parent_id"]) == (root["id"], root["id"])
-    assert listed(client, f"/api/v1/posts/{post.pk}/comments") == [root["id"]]
-    assert listed(client, f"/api/v1/comments/{root['id']}/replies") == [reply["id"]]
-    assert talk(client, post, content="root", parent=None).json()["root_id"] is None
+    assert listed(mine, f"/api/v1/posts/{post.pk}/comments") == [root["id"]]
+    assert listed(mine, f"/api/v1/comments/{root['id']}/replies") == [reply["id"]]
+    assert talk(mine, post, content="root", parent=None).json()["root_id"] is None
 
 
-def test_pages_follow_their_cursor_in_both_orders(client, post, author, me) -> None:
+def test_pages_follow_their_cursor_in_both_orders(mine, post, author, me) -> None:
     made = [actions.comment(me, post.pk, str(number)) for number in range(5)]
     actions.like(author, SubjectType.COMMENT, made[1].pk)
     new = [str(made[number].pk) for number in (4, 3, 2, 1, 0)]
@@ -117,44 +107,44 @@ def test_pages_follow_their_cursor_in_both_orders(client, post, author, me) -> N
         cursor: str | None = ""
         for _ in range(3):
             path = f"/api/v1/posts/{post.pk}/comments?size=2&sort={sort}&cursor={cursor}"
-            page = client.get(path).json()
+            page = mine.get(path).json()
             found += [item["id"] for item in page["items"]]
             cursor = page["next"]
         assert (found, cursor) == (expected, None)
 
 
-def test_a_deleted_comment_is_gone_for_everybody(client, post, api) -> None:
-    made = talk(client, post, content="hello").json()
+def test_a_deleted_comment_is_gone_for_everybody(mine, post, api) -> None:
+    made = talk(mine, post, content="hello").json()
     for _ in range(2):
-        answer = client.delete(f"/api/v1/comments/{made['id']}")
+        answer = mine.delete(f"/api/v1/comments/{made['id']}")
         assert (answer.status_code, answer.content) == (204, b"")
     assert listed(api, f"/api/v1/posts/{post.pk}/comments") == []
     assert api.get(f"/api/v1/comments/{made['id']}/replies").status_code == 404
 
 
-def test_the_comment_of_another_is_not_mine_to_delete(client, post, author, me) -> None:
+def test_the_comment_of_another_is_not_mine_to_delete(mine, post, author, me) -> None:
     theirs = actions.comment(author, post.pk, "hello")
-    answer = client.delete(f"/api/v1/comments/{theirs.pk}")
+    answer = mine.delete(f"/api/v1/comments/{theirs.pk}")
     assert (answer.status_code, answer.json()["code"]) == (403, 16)
     relations_actions.block(me, author)
-    answer = client.delete(f"/api/v1/comments/{theirs.pk}")
+    answer = mine.delete(f"/api/v1/comments/{theirs.pk}")
     assert (answer.status_code, answer.json()["code"]) == (404, 17)
 
 
-def test_closed_comments_answer_their_own_code(client, post) -> None:
+def test_closed_comments_answer_their_own_code(mine, post) -> None:
     actions.mark_post_deleted(actions.subjects.locked_subject(post.pk).subj_id)
-    answer = talk(client, post, content="hello")
+    answer = talk(mine, post, content="hello")
     assert (answer.status_code, answer.json()["code"]) == (403, 22)
 
 
-def test_a_comment_sent_twice_with_one_key_is_made_once(client, post) -> None:
+def test_a_comment_sent_twice_with_one_key_is_made_once(mine, post) -> None:
     path, headers = f"/api/v1/posts/{post.pk}/comments", {"Idempotency-Key": "k1"}
     one, two = (
-        client.post(path, {"content": "hello"}, format="json", headers=headers) for _ in range(2)
+        mine.post(path, {"content": "hello"}, format="json", headers=headers) for _ in range(2)
     )
     assert (one.status_code, one.json()) == (two.status_code, two.json()) == (201, one.json())
     assert Comment.objects.count() == 1
-    other = client.post(path, {"content": "other"}, format="json", headers=headers)
+    other = mine.post(path, {"content": "other"}, format="json", headers=headers)
     assert (other.status_code, other.json()["code"]) == (409, 24)
 
 
@@ -174,8 +164,8 @@ BAD_IDS = ["x", "-1", "1.5", "9" * 19, "9" * 400, "１", "%00", "0x1"]
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)
 @pytest.mark.parametrize("ident", BAD_IDS)
-def test_a_bad_id_is_refused_with_a_code(client, method, path, ident) -> None:
-    answer = client.generic(
+def test_a_bad_id_is_refused_with_a_code(mine, method, path, ident) -> None:
+    answer = mine.generic(
         method.upper(), f"/api/v1/{path.format(ident)}", '{"content": "x"}', "application/json"
     )
     assert (answer.status_code, answer.json()["code"]) == (400, 13)
@@ -218,10 +208,10 @@ def test_writing_needs_a_login_and_reading_does_not(api, post, author, method, p
         b'{"content": "' + b"x" * 1001 + b'"}',
     ],
 )
-def test_a_body_that_is_no_comment_is_refused_and_writes_nothing(client, post, body) -> None:
+def test_a_body_that_is_no_comment_is_refused_and_writes_nothing(mine, post, body) -> None:
     Event.objects.all().delete()
     for headers in ({}, {"Idempotency-Key": "k"}):
-        answer = client.post(
+        answer = mine.post(
             f"/api/v1/posts/{post.pk}/comments",
             body,
             content_type="application/json",
@@ -249,12 +239,12 @@ def test_an_unknown_order_is_refused(api, post) -> None:
     assert (answer.status_code, set(answer.json()["fields"])) == (400, {"sort"})
 
 
-def test_other_methods_are_refused(client, post) -> None:
+def test_other_methods_are_refused(mine, post) -> None:
     for method, path in (
         ("get", f"posts/{post.pk}/like"),
         ("put", f"posts/{post.pk}/comments"),
         ("get", "comments/5"),
         ("post", "comments/5/replies"),
     ):
-        answer = getattr(client, method)(f"/api/v1/{path}")
+        answer = getattr(mine, method)(f"/api/v1/{path}")
         assert (answer.status_code, answer.json()["code"]) == (405, 18)

@@ -28,11 +28,6 @@ def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "SPARE", 0)
 
 
-@pytest.fixture
-def me(make_user: Any) -> Any:
-    return make_user("reader1")
-
-
 def walk(read: Callable[[Position | None], Page[Any]]) -> list[list[Any]]:
     """Read page by page."""
     pages, cursor = [], None

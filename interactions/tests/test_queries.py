@@ -25,11 +25,6 @@ POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
-@pytest.fixture
-def post(author, make_post):
-    return make_post(author)
-
-
 def words(page: Page) -> list[str]:
     return [card["content"] for card in page.items]
 

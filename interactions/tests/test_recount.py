@@ -15,7 +15,6 @@ from django.db.models import F
 
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
-from feeds.tests.content.test_polls import given
 from interactions import actions, tasks
 from interactions.actions import recount
 from interactions.models import (
@@ -32,15 +31,11 @@ from interactions.tests.helpers import drift
 from relations.tests.helpers import at_once
 from socialsite.core.events import relay
 from socialsite.tests.browser.scraper import scrape
+from socialsite.tests.support.polls import given
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full]
-
-
-@pytest.fixture
-def people(make_user):
-    return [make_user() for _ in range(4)]
 
 
 @pytest.fixture

@@ -38,11 +38,6 @@ def me(make_user):
 
 
 @pytest.fixture
-def client(me, api_for):
-    return api_for(me)
-
-
-@pytest.fixture
 def staff(make_user) -> User:
     return accounts_actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
 
@@ -77,22 +72,22 @@ def open_counts() -> list[tuple[int, int]]:
 
 # --- reporting ----------------------------------------------------------------------------------
 def test_each_thing_is_reported_once_until_its_case_is_closed(
-    client, api_for, make_user, things, author, staff
+    mine, api_for, make_user, things, author, staff
 ) -> None:
     other = api_for(make_user())
     for kind, ident in things.items():
-        first = send(client, kind, ident)
+        first = send(mine, kind, ident)
         assert (first.status_code, first.json()) == (
             201,
             {"type": kind, "id": str(ident), "reason": "spam"},
         )
-        assert send(client, kind, ident, reason="abuse").status_code == 200
+        assert send(mine, kind, ident, reason="abuse").status_code == 200
         assert send(other, kind, ident, reason="other", words="I do not like it").status_code == 201
         found = case(ReportedKind[kind.upper()], ident)
         assert (found.open_count, found.reasons) == (2, {"spam": 1, "other": 1})
         assert found.owner_id == author.pk
         actions.dismiss_reports(staff, found.pk)
-        assert send(client, kind, ident).status_code == 201
+        assert send(mine, kind, ident).status_code == 201
     assert open_counts() == [(1, 1)] * 3
 
 
@@ -107,19 +102,19 @@ def test_each_thing_is_reported_once_until_its_case_is_closed(
         ({"id": "x"}, "id"),
     ],
 )
-def test_errors_show_at_their_field(client, things, values, field) -> None:
-    answer = send(client, **{"kind": "post", "ident": things["post"]} | values)
+def test_errors_show_at_their_field(mine, things, values, field) -> None:
+    answer = send(mine, **{"kind": "post", "ident": things["post"]} | values)
     assert (answer.status_code, set(answer.json()["fields"])) == (400, {field})
     assert not Case.objects.exists()
 
 
 def test_hidden_objects_cannot_be_reported_and_look_like_missing_ones(
-    client, me, api, author, things, make_user, api_for
+    mine, me, api, author, things, make_user, api_for
 ) -> None:
     assert send(api, "post", things["post"]).status_code == 401
     relations_actions.block(author, me)
     for kind, ident in things.items():
-        hidden, nothing = send(client, kind, ident), send(client, kind, 12345)
+        hidden, nothing = send(mine, kind, ident), send(mine, kind, 12345)
         assert (hidden.status_code, hidden.json()) == (404, nothing.json())
     gone = api_for(make_user())
     actions.delete_comment(author, things["comment"])
@@ -128,18 +123,18 @@ def test_hidden_objects_cannot_be_reported_and_look_like_missing_ones(
 
 
 def test_people_may_report_blocked_people_but_not_themselves(
-    client, me, author, things, api_for
+    mine, me, author, things, api_for
 ) -> None:
     relations_actions.block(me, author)
-    assert send(client, "user", author.pk).status_code == 201
+    assert send(mine, "user", author.pk).status_code == 201
     own = api_for(author)
     for kind, ident in things.items():
         assert send(own, kind, ident).status_code == 403
 
 
-def test_reports_have_a_budget(client, me, things) -> None:
+def test_reports_have_a_budget(mine, me, things) -> None:
     buckets.take(budgets.REPORT, me.pk, cost=budgets.REPORT.capacity - 2)
-    answers = [send(client, "post", things["post"]) for _ in range(3)]
+    answers = [send(mine, "post", things["post"]) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [201, 200, 429]
     assert int(answers[2].headers["Retry-After"]) > 0
 
@@ -193,10 +188,10 @@ def test_the_page_names_what_is_reported_and_offers_a_block_afterwards(me, thing
 
 
 def test_the_reporter_is_never_revealed_to_the_reported(
-    client, me, author, things, drain, api_for
+    mine, me, author, things, drain, api_for
 ) -> None:
     for kind, ident in things.items():
-        send(client, kind, ident, words="Whistle was here")
+        send(mine, kind, ident, words="Whistle was here")
     drain()
     theirs = api_for(author)
     paths = ("notifications", "feed", f"posts/{things['post']}", "users/me")
@@ -207,9 +202,9 @@ def test_the_reporter_is_never_revealed_to_the_reported(
 
 
 # --- staff --------------------------------------------------------------------------------------
-def test_members_do_nothing_with_the_queue(client, me, author, things) -> None:
+def test_members_do_nothing_with_the_queue(mine, me, author, things) -> None:
     for kind, ident in things.items():
-        send(client, kind, ident)
+        send(mine, kind, ident)
     assert browser_of(me).get(QUEUE).status_code == 302
     for found in Case.objects.all():
         for act in (actions.dismiss_reports, actions.delete_reported, actions.ban_reported):
@@ -221,12 +216,10 @@ def test_members_do_nothing_with_the_queue(client, me, author, things) -> None:
     assert not AuditEntry.objects.filter(action__in=("ban", "delete_post")).exists()
 
 
-def test_staff_without_a_required_second_factor_may_not_act(
-    client, staff, things, settings
-) -> None:
+def test_staff_without_a_required_second_factor_may_not_act(mine, staff, things, settings) -> None:
     settings.STAFF_TOTP = True
     for kind, ident in things.items():
-        send(client, kind, ident)
+        send(mine, kind, ident)
     for found in Case.objects.all():
         for act in (actions.dismiss_reports, actions.delete_reported, actions.ban_reported):
             with pytest.raises(errors.TwoFactorNeeded):
@@ -234,9 +227,9 @@ def test_staff_without_a_required_second_factor_may_not_act(
     assert open_counts() == [(1, 1)] * 3
 
 
-def test_the_queue_shows_cases_and_acts_after_asking(client, staff, things, author, drain) -> None:
+def test_the_queue_shows_cases_and_acts_after_asking(mine, staff, things, author, drain) -> None:
     for kind, ident in things.items():
-        send(client, kind, ident, words=f"about the {kind}")
+        send(mine, kind, ident, words=f"about the {kind}")
     browser = browser_of(staff)
     page = browser.get(QUEUE).content.decode()
     for word in ("post ", "comment ", "user ", "spam 1", author.username):
@@ -273,8 +266,8 @@ def test_the_queue_shows_cases_and_acts_after_asking(client, staff, things, auth
     assert "nothing to do" in act("delete_reported", post, confirmed="yes")
 
 
-def test_dismissed_reports_are_noted_and_change_nothing_else(client, staff, things) -> None:
-    send(client, "post", things["post"])
+def test_dismissed_reports_are_noted_and_change_nothing_else(mine, staff, things) -> None:
+    send(mine, "post", things["post"])
     found = case(POST, things["post"])
     assert actions.dismiss_reports(staff, found.pk, "203.0.113.9")
     assert not actions.dismiss_reports(staff, found.pk)
@@ -289,21 +282,19 @@ def test_dismissed_reports_are_noted_and_change_nothing_else(client, staff, thin
 
 
 def test_a_moderator_cannot_ban_an_admin_by_way_of_the_queue(
-    client, staff, make_user, make_post
+    mine, staff, make_user, make_post
 ) -> None:
     admin = accounts_actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
-    send(client, "user", admin.pk)
+    send(mine, "user", admin.pk)
     with pytest.raises(errors.Forbidden):
         actions.ban_reported(staff, case(USER, admin.pk).pk)
     assert open_counts() == [(1, 1)]
 
 
 @pytest.mark.parametrize("how", ["by its author", "by staff", "ban"])
-def test_objects_deleted_elsewhere_leave_the_queue(
-    how, client, staff, author, things, drain
-) -> None:
+def test_objects_deleted_elsewhere_leave_the_queue(how, mine, staff, author, things, drain) -> None:
     for kind in ("post", "comment"):
-        send(client, kind, things[kind])
+        send(mine, kind, things[kind])
     actor = author if how == "by its author" else staff
     if how == "ban":
         accounts_actions.ban(author, staff)
@@ -339,12 +330,12 @@ def test_an_object_deleted_while_it_is_reported_opens_no_case(
     assert not Case.objects.exists()
 
 
-def test_the_queue_costs_no_query_a_row(client, staff, make_user, make_post) -> None:
+def test_the_queue_costs_no_query_a_row(mine, staff, make_user, make_post) -> None:
     browser, author = browser_of(staff), make_user()
     counts = []
     for _ in range(2):
         for _ in range(3):
-            send(client, "post", make_post(author).pk)
+            send(mine, "post", make_post(author).pk)
         browser.get(QUEUE)
         with CaptureQueriesContext(connection) as queries:
             assert browser.get(QUEUE).status_code == 200

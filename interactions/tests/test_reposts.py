@@ -24,16 +24,6 @@ MARK = "zebra crossing"
 
 
 @pytest.fixture
-def me(make_user):
-    return make_user("sharer1")
-
-
-@pytest.fixture
-def client(me, api_for):
-    return api_for(me)
-
-
-@pytest.fixture
 def post(author, make_post):
     return make_post(author, content=MARK)
 
@@ -47,53 +37,53 @@ def card(client: Any, post_id: Any) -> Any:
     return client.get(f"{V1}posts/{post_id}").json()
 
 
-def test_a_repost_without_words_is_there_once_and_can_be_undone(client, post, drain) -> None:
+def test_a_repost_without_words_is_there_once_and_can_be_undone(mine, post, drain) -> None:
     address = f"{V1}posts/{post.pk}/repost"
-    first = client.post(address, format="json")
+    first = mine.post(address, format="json")
     assert first.status_code == 201
     made = first.json()
     assert (made["kind"], made["content"], made["ref_gone"]) == ("repost", "", False)
     assert (made["ref"]["id"], made["ref"]["content"]) == (str(post.pk), MARK)
     assert (made["ref"]["repost_count"], made["ref"]["reposted"]) == (1, True)
     assert not {"ref", "ref_gone", "mine", "position"} & set(made["ref"])
-    again = client.post(address, {"content": " \n"}, format="json")
+    again = mine.post(address, {"content": " \n"}, format="json")
     assert (again.status_code, again.json()["id"]) == (200, made["id"])
     # Also by reposting the repost itself.
-    again = client.post(f"{V1}posts/{made['id']}/repost", format="json")
+    again = mine.post(f"{V1}posts/{made['id']}/repost", format="json")
     assert (again.status_code, again.json()["id"]) == (200, made["id"])
-    seen = card(client, post.pk)
+    seen = card(mine, post.pk)
     assert (seen["repost_count"], seen["reposted"]) == (1, True)
     assert pending_events() == ["PostReposted"]
     for _ in range(2):
-        assert client.delete(address).status_code == 204
-        seen = card(client, post.pk)
+        assert mine.delete(address).status_code == 204
+        seen = card(mine, post.pk)
         assert (seen["repost_count"], seen["reposted"]) == (0, False)
-    assert client.get(f"{V1}posts/{made['id']}").status_code == 404
+    assert mine.get(f"{V1}posts/{made['id']}").status_code == 404
     assert pending_events() == ["PostReposted", "RepostDeleted"]
-    assert client.post(address, format="json").status_code == 201
+    assert mine.post(address, format="json").status_code == 201
     drain()
     assert drift() == []
 
 
-def test_every_repost_with_words_is_a_post_of_its_own(client, post) -> None:
+def test_every_repost_with_words_is_a_post_of_its_own(mine, post) -> None:
     address = f"{V1}posts/{post.pk}/repost"
-    made = [client.post(address, {"content": f"look {n}"}, format="json") for n in range(2)]
+    made = [mine.post(address, {"content": f"look {n}"}, format="json") for n in range(2)]
     assert [answer.status_code for answer in made] == [201, 201]
     assert [answer.json()["content"] for answer in made] == ["look 0", "look 1"]
-    seen = card(client, post.pk)
+    seen = card(mine, post.pk)
     assert (seen["repost_count"], seen["reposted"]) == (2, False)
-    client.delete(address)  # only deletes the repost without text
-    client.delete(f"{V1}posts/{made[0].json()['id']}")
-    assert card(client, post.pk)["repost_count"] == 1
-    too_long = client.post(address, {"content": "x" * 2001}, format="json")
+    mine.delete(address)  # only deletes the repost without text
+    mine.delete(f"{V1}posts/{made[0].json()['id']}")
+    assert card(mine, post.pk)["repost_count"] == 1
+    too_long = mine.post(address, {"content": "x" * 2001}, format="json")
     assert (too_long.status_code, set(too_long.json()["fields"])) == (400, {"content"})
     assert drift() == []
 
 
-def test_a_repeated_key_reposts_once(client, post) -> None:
+def test_a_repeated_key_reposts_once(mine, post) -> None:
     headers = {"Idempotency-Key": "k1"}
     answers = [
-        client.post(
+        mine.post(
             f"{V1}posts/{post.pk}/repost", {"content": "look"}, format="json", headers=headers
         )
         for _ in range(2)
@@ -102,31 +92,31 @@ def test_a_repeated_key_reposts_once(client, post) -> None:
     assert Post.objects.filter(ref_post=post.pk).count() == 1
 
 
-def test_a_repost_of_a_repost_shows_the_original(client, post, make_user, api_for) -> None:
+def test_a_repost_of_a_repost_shows_the_original(mine, post, make_user, api_for) -> None:
     third = make_user()
     quote, _ = feeds_actions.repost(third, post.pk, "first words")
-    made = client.post(f"{V1}posts/{quote.pk}/repost", {"content": "mine"}, format="json").json()
+    made = mine.post(f"{V1}posts/{quote.pk}/repost", {"content": "mine"}, format="json").json()
     assert made["ref"]["id"] == str(post.pk)
     assert "first words" not in str(made)
-    assert card(client, post.pk)["repost_count"] == 2
-    assert card(client, quote.pk)["repost_count"] == 0
+    assert card(mine, post.pk)["repost_count"] == 2
+    assert card(mine, quote.pk)["repost_count"] == 0
 
 
 def test_posts_for_followers_are_reposted_by_their_author_only(
-    client, me, author, make_post, api_for, make_user
+    mine, me, author, make_post, api_for, make_user
 ) -> None:
     post = make_post(author, content=MARK, visibility="followers")
-    hidden = client.post(f"{V1}posts/{post.pk}/repost", format="json")
+    hidden = mine.post(f"{V1}posts/{post.pk}/repost", format="json")
     assert (hidden.status_code, hidden.json()) == (
         404,
-        client.post(f"{V1}posts/12345/repost", format="json").json(),
+        mine.post(f"{V1}posts/12345/repost", format="json").json(),
     )
     relations_actions.follow(me, author)
-    refused = client.post(f"{V1}posts/{post.pk}/repost", format="json")
+    refused = mine.post(f"{V1}posts/{post.pk}/repost", format="json")
     assert refused.status_code == 403
     own, _ = feeds_actions.repost(author, post.pk)
     assert own.visibility == "followers"
-    assert card(client, own.pk)["ref"]["content"] == MARK
+    assert card(mine, own.pk)["ref"]["content"] == MARK
     assert api_for(make_user()).get(f"{V1}posts/{own.pk}").status_code == 404
 
 
@@ -170,23 +160,23 @@ def test_a_repost_never_shows_a_hidden_source(
             feeds_actions.repost(me, ident)
 
 
-def test_a_repost_can_be_undone_when_its_post_is_out_of_sight(client, me, author, post) -> None:
+def test_a_repost_can_be_undone_when_its_post_is_out_of_sight(mine, me, author, post) -> None:
     made, _ = feeds_actions.repost(me, post.pk)
     relations_actions.block(author, me)
-    assert client.delete(f"{V1}posts/{post.pk}/repost").status_code == 204
+    assert mine.delete(f"{V1}posts/{post.pk}/repost").status_code == 204
     assert not Post.objects.filter(pk=made.pk, is_deleted=False).exists()
-    here, nothing = (client.delete(f"{V1}posts/{ident}/repost") for ident in (post.pk, 12345))
+    here, nothing = (mine.delete(f"{V1}posts/{ident}/repost") for ident in (post.pk, 12345))
     assert (here.status_code, here.json()) == (404, nothing.json())
     assert drift() == []
 
 
-def test_a_hidden_repost_does_not_reveal_its_source(client, me, author, post, make_user) -> None:
+def test_a_hidden_repost_does_not_reveal_its_source(mine, me, author, post, make_user) -> None:
     other = make_user()
-    theirs, mine = (feeds_actions.repost(person, post.pk)[0] for person in (other, me))
+    theirs, own = (feeds_actions.repost(person, post.pk)[0] for person in (other, me))
     relations_actions.block(other, me)
-    here, nothing = (client.delete(f"{V1}posts/{ident}/repost") for ident in (theirs.pk, 12345))
+    here, nothing = (mine.delete(f"{V1}posts/{ident}/repost") for ident in (theirs.pk, 12345))
     assert (here.status_code, here.json()) == (404, nothing.json())
-    assert client.delete(f"{V1}posts/{mine.pk}/repost").status_code == 204
+    assert mine.delete(f"{V1}posts/{own.pk}/repost").status_code == 204
     assert Post.objects.get(kind="repost", is_deleted=False).pk == theirs.pk
 
 

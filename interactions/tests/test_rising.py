@@ -14,24 +14,19 @@ from accounts.models import User
 from accounts.tests.browsers import text_of
 from feeds import actions as feeds_actions
 from feeds.models import Post
-from feeds.tests.test_api import ids, walk
 from interactions import actions, queries
 from interactions.actions import rising
 from interactions.models import Comment, Like, RisingPost, SubjectType
 from relations import actions as relations_actions
 from socialsite.core import db
 from socialsite.core.ids import first_of, ms_of, new_id
+from socialsite.tests.support.answers import ids, walk
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 V1 = "/api/v1/"
 DAY_MS = rising.DAY_MS
-
-
-@pytest.fixture
-def people(make_user: Make) -> list[User]:
-    return [make_user() for _ in range(4)]
 
 
 def post_of(author: User, *, hours: float = 0, **values: Any) -> Post:

@@ -27,7 +27,7 @@ from relations.tests.helpers import (
     row,
     stored,
 )
-from relations.tests.test_states import CELLS, REFUSED
+from relations.tests.transitions import CELLS, REFUSED
 from socialsite.core import events
 from socialsite.core.http.errors import (
     Blacklisted,
@@ -47,13 +47,6 @@ pytestmark = pytest.mark.django_db
 def close(user, field: str) -> None:
     """Ban or close an account."""
     type(user).objects.filter(pk=user.pk).update(**{field: timezone.now()})
-
-
-@pytest.fixture
-def people(make_user):
-    found = make_user(), make_user()
-    Event.objects.all().delete()
-    return found
 
 
 @pytest.mark.parametrize("lower_acts", [True, False])

@@ -14,13 +14,6 @@ from socialsite.core.models import Event
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
-@pytest.fixture
-def people(make_user):
-    found = make_user(), make_user()
-    Event.objects.all().delete()
-    return found
-
-
 def drain() -> None:
     while relay.relay():
         pass

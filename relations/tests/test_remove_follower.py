@@ -28,12 +28,6 @@ def fan(make_user: Make, me: User) -> User:
     return person
 
 
-@pytest.fixture
-def me(make_user: Make) -> User:
-    person: User = make_user()
-    return person
-
-
 def remove(api_for: Make, me: User, person: User) -> Any:
     return api_for(me).delete(f"/api/v1/users/{person.pk}/follower")
 

@@ -125,14 +125,6 @@ def test_a_search_reads_no_more_than_my_rows_or_those_of_the_name(me, text) -> N
 
 
 # --- pages --------------------------------------------------------------------------------------
-@pytest.fixture
-def browser(me) -> Client:
-    client = Client()
-    answer = client.post("/login", {"username": me.username, "password": "right.pass1"})
-    assert answer.status_code == 303
-    return client
-
-
 def shown(response) -> list[str]:
     """Return the usernames on a page."""
     assert response.status_code == 200

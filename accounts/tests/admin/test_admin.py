@@ -198,14 +198,6 @@ PEOPLE = "/admin/accounts/user/"
 
 
 @pytest.fixture
-def browser(client: Client, alice: User) -> Client:
-    """A browser in which alice is signed in."""
-    response = client.post("/login", {"username": "alice1", "password": PASSWORD})
-    assert response.status_code == 303
-    return client
-
-
-@pytest.fixture
 def admin(browser: Client, alice: User) -> Client:
     """The same browser, with alice as admin."""
     actions.promote(alice, ADMIN)

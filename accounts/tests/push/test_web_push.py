@@ -13,15 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.tests.push import endpoint
-from accounts.tests.push.endpoint import Browser, PushService, b64, unb64
+from accounts.tests.push.endpoint import POINT, Browser, PushService, b64, unb64
 from socialsite.core.http.client import web_push
 from socialsite.core.http.client.web_push import Keys, Outcome
 from socialsite.core.runtime import vapid
 
 pytestmark = pytest.mark.once
-
-# The public key of a browser, from RFC 8291.
-POINT = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 
 
 @pytest.fixture

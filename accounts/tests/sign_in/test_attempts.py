@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.http import HttpResponse
-from django.test import Client, RequestFactory
+from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import Failures, TokenVersion
 from accounts.sign_in import attempts, flow, known_devices, passwords
+from accounts.tests.sign_in.addresses import AWAY, HOME, request_from
 from relations.tests.helpers import at_once
 from socialsite.core import db, redis
 from socialsite.core.http import ip_addresses
@@ -34,12 +35,7 @@ from socialsite.tests.support.waiting import LIMIT
 pytestmark = pytest.mark.django_db
 
 PASSWORD, WRONG = "right.pass1", "wrong.pass1"
-HOME, AWAY = "192.0.2.7", "198.51.100.9"
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
-
-
-def request_from(address: str = HOME, **extra: Any) -> Any:
-    return RequestFactory().post("/login", REMOTE_ADDR=address, **extra)
 
 
 def try_login(name: str, password: str = WRONG, address: str = HOME) -> str:

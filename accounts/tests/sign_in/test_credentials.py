@@ -286,13 +286,6 @@ def test_a_broken_rule_makes_no_admin(alice, monkeypatch) -> None:
 PAGE = "/settings/password"
 
 
-@pytest.fixture
-def browser(client: Client, alice: User) -> Client:
-    """A browser in which alice is signed in."""
-    client.post("/login", {"username": "alice1", "password": OLD})
-    return client
-
-
 def filled(old: str = OLD, new: str = NEW, again: str = NEW) -> dict[str, str]:
     return {"old_password": old, "new_password": new, "again": again}
 

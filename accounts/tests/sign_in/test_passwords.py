@@ -1,11 +1,9 @@
 """Password checks: equal work for everybody, and one normal form of the typed text."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
-from django.utils import translation
 
 from accounts import actions
 from accounts.models import User
@@ -38,13 +36,6 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     monkeypatch.setattr(Argon2PasswordHasher, "encode", counted_encode)
     passwords._hash_of_nobody.cache_clear()
     return done
-
-
-@pytest.fixture(autouse=True)
-def _english() -> Iterator[None]:
-    """Set English, whatever language the last request of another test used."""
-    with translation.override("en"):
-        yield
 
 
 def outcome(name: str, password: str) -> tuple[str, int, str]:

@@ -16,7 +16,7 @@ from socialsite.core import redis
 from socialsite.core.http.errors import RateLimited
 from socialsite.core.rate_limits import buckets, budgets, request_budgets
 from socialsite.core.rate_limits.budgets import Rate
-from socialsite.core.tests.media.test_media import picture
+from socialsite.tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
 

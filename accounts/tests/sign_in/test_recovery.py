@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from email import message_from_bytes, policy
 from pathlib import Path
@@ -16,14 +16,13 @@ from django.core import mail as outgoing
 from django.core.signing import TimestampSigner
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import translation
 from django_otp import oath
 
 from accounts import actions, tasks, validators
 from accounts.mail import links
 from accounts.mail import messages as mail
 from accounts.models import AuditEntry, User
-from accounts.tests.sign_in.test_two_factor import App
+from accounts.tests.sign_in.authenticator import App
 from relations.tests.helpers import at_once
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http.errors import (
@@ -41,13 +40,6 @@ pytestmark = pytest.mark.django_db
 
 PASSWORD, NEW = "right.pass1", "other.pass2"
 ADDRESS = "alice@example.org"
-
-
-@pytest.fixture(autouse=True)
-def _english() -> Iterator[None]:
-    """Set English, whatever language the last request of another test used."""
-    with translation.override("en"):
-        yield
 
 
 @pytest.fixture
@@ -636,12 +628,6 @@ def test_guests_have_no_address_of_their_own(method, api, client) -> None:
 
 
 # --- pages --------------------------------------------------------------------------------------
-@pytest.fixture
-def browser(client, alice) -> Any:
-    client.post("/login", {"username": "alice1", "password": PASSWORD})
-    return client
-
-
 def test_the_page_of_ones_address(browser, alice, deliver) -> None:
     page = browser.get("/settings/email")
     assert (page.status_code, page["Cache-Control"]) == (200, "no-store")

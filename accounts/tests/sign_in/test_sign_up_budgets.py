@@ -13,7 +13,7 @@ from accounts import actions, tasks
 from accounts.mail import messages
 from accounts.models import User
 from accounts.sign_in import flow, guarded
-from accounts.tests.sign_in.test_attempts import AWAY, HOME, request_from
+from accounts.tests.sign_in.addresses import AWAY, HOME, request_from
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http import ip_addresses
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError

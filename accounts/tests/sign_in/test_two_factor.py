@@ -12,13 +12,13 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from django_otp import oath
-from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions
 from accounts.models import AuditEntry, Failures, TokenVersion, User
 from accounts.sign_in import two_factor
+from accounts.tests.sign_in.authenticator import App
 from accounts.views import two_factor as two_factor_pages
 from relations.tests.helpers import at_once
 from socialsite.core.http.errors import (
@@ -42,18 +42,6 @@ def _clock(monkeypatch) -> None:
     """Freeze the clock of django-otp, so that no test crosses the end of a time step."""
     now = time.time()
     monkeypatch.setattr(oath, "time", lambda: now)
-
-
-class App:
-    """An authenticator app with a secret."""
-
-    def __init__(self, secret: str) -> None:
-        self.key = base64.b32decode(secret)
-
-    def code(self, steps: int = 0) -> str:
-        """Return the current code, or that of some steps later."""
-        totp = TOTP(self.key, drift=steps)
-        return f"{totp.token():06d}"
 
 
 def begin(user: User) -> App:

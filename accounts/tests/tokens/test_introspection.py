@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import TokenBatch, TokenVersion
-from accounts.tests.tokens.test_tokens import OTHER_KEY, forge, forgeries
+from accounts.tests.tokens.named_forgeries import OTHER_KEY, forge, forgeries
 from accounts.tokens import introspection
 from socialsite.core import redis
 from socialsite.core.http.errors import AppError
@@ -30,11 +30,6 @@ KEY, OTHER = "k" * 31 + "+", "%2B" * 12
 @pytest.fixture
 def user(make_user):
     return make_user("alice1")
-
-
-@pytest.fixture
-def pair(user):
-    return actions.sign_in(user, "chrome")
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ from socialsite.tests.blocks.block_matrix import (
     PAGES,
     V1,
 )
-from socialsite.tests.blocks.test_block_sockets import ADDRESSES
+from socialsite.tests.support.routes import SOCKET_ADDRESSES
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 NEWS = ("new_posts", "notification")
@@ -66,7 +66,7 @@ def unlisted() -> list[str]:
     known |= {a for a in there if (found := PER_MODEL.fullmatch(a)) and found[1] in ADMIN}
     lacking = [f"admin/{model}" for model in models - set(ADMIN)]
     sockets = [str(route.pattern) for route in asgi.routes]
-    return sorted(there - known) + lacking + [one for one in sockets if one not in ADDRESSES]
+    return sorted(there - known) + lacking + [one for one in sockets if one not in SOCKET_ADDRESSES]
 
 
 class Routes:

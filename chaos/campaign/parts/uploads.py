@@ -17,7 +17,7 @@ from chaos.campaign.site.people import V1, Person, make_people
 from chaos.campaign.site.requests import Form, Request, Upload
 from chaos.campaign.site.sites import Site
 from socialsite.core.tests.media.hostile_pictures import HOSTILE
-from socialsite.core.tests.media.test_media import REFUSED, encoded, picture, png_of_size
+from socialsite.tests.support.pictures import REFUSED, encoded, picture, png_of_size
 
 PART = "uploads"
 SMUGGLED = b"<script>alert('zzsmuggled')</script>PK\x03\x04<?php zzsmuggled ?>"

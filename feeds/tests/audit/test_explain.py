@@ -44,11 +44,6 @@ def texts(viewer: User, post: Post) -> list[str]:
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user("writer1")
-
-
-@pytest.fixture
 def reader(make_user: Make, author: User, drain: Make) -> User:
     """A reader who follows the author; the backfill is done."""
     found = make_user("reader1")

@@ -30,7 +30,7 @@ from feeds.models import (
     Mode,
     Post,
 )
-from feeds.tests.test_races import settle
+from feeds.tests.settling import settle
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Page, Position
@@ -52,11 +52,6 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 def only_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """For feeds that a test makes wrong for so many readings."""
     monkeypatch.setattr(verify, "_stored", lambda viewer, pages, size: [])
-
-
-@pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user("writer1")
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from accounts.tests.browsers import browser_of, text_of
 from feeds import actions
-from feeds.tests.delivery.fanout.test_publish import make_picture
 from feeds.tests.discovery.search.results import results
-from feeds.tests.test_api import assert_error
+from feeds.tests.pictures import make_numbered_picture
 from interactions.models import NotificationCause
+from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., Any]
@@ -36,7 +36,7 @@ def publish(author: User, content: str = TEXT, **values: Any) -> Any:
 
 
 def test_the_page_shows_contents_time_text_and_each_picture_once(author: User) -> None:
-    pictures = [make_picture(author, number).pk for number in range(2)]
+    pictures = [make_numbered_picture(author, number).pk for number in range(2)]
     post = publish(author, images=pictures)
     page = html.fromstring(text_of(Client().get(f"/posts/{post.pk}")))
     links = page.xpath("//*[@data-testid='contents']//a")
@@ -59,7 +59,7 @@ def test_two_headings_have_no_contents(author: User) -> None:
 
 
 def test_sensitive_pictures_are_covered_in_the_text_until_a_reader_asks(author: User) -> None:
-    picture = make_picture(author, 1).pk
+    picture = make_numbered_picture(author, 1).pk
     post = publish(author, images=[picture], sensitive=True)
     assert "veil-text" in text_of(Client().get(f"/posts/{post.pk}"))
 
@@ -127,7 +127,7 @@ def test_the_search_finds_plain_words(
 def test_the_api_previews_a_text_with_ones_own_pictures(
     author: User, make_user: Make, api_for: Make
 ) -> None:
-    own, foreign = make_picture(author, 1), make_picture(make_user(), 2)
+    own, foreign = make_numbered_picture(author, 1), make_numbered_picture(make_user(), 2)
     text = f"**b** ![x]({own.pk}) ![y]({foreign.pk}) <i>"
     body = {"content": text, "images": [own.pk, foreign.pk]}
     answer = api_for(author).post(V1 + "preview", body, format="json")
@@ -150,7 +150,7 @@ def test_a_preview_needs_a_person_and_a_text_of_an_article(author: User, api_for
 
 
 def test_a_preview_works_without_a_script_and_keeps_what_was_typed(author: User) -> None:
-    browser, picture = browser_of(author), make_picture(author, 1)
+    browser, picture = browser_of(author), make_numbered_picture(author, 1)
     form = {
         **{"kind": "article", "title": "A <title>", "content": "**b** ![x](1)", "note": "n"},
         **{"keep": picture.pk, f"alt-{picture.pk}": "A tree"},

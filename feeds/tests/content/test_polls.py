@@ -10,25 +10,19 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from feeds import actions
-from feeds.content.polls.definition import LONGEST, SHORTEST, Given
+from feeds.content.polls.definition import LONGEST, SHORTEST
 from feeds.drafts import actions as drafts
 from feeds.models import Draft, OpenPoll, Post, PostContent
-from feeds.tests.test_api import assert_error
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.json import iso
+from socialsite.tests.support.answers import assert_error
+from socialsite.tests.support.polls import given
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 V1 = "/api/v1/"
-
-
-def given(
-    *options: str, multiple: bool = False, lasts: int | None = 3600, ends_at: int | None = None
-) -> Given:
-    texts = list(options or ("Tea", "Coffee"))
-    return Given(options=texts, multiple=multiple, ends_at=ends_at, lasts=lasts)
 
 
 def in_ms(milliseconds: int) -> str:

@@ -12,7 +12,7 @@ from accounts.models import User
 from accounts.tests.browsers import text_of
 from feeds.drafts import actions
 from feeds.models import Draft, Post
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 from socialsite.core import db
 from socialsite.core.rate_limits import budgets
 

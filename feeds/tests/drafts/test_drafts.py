@@ -16,12 +16,13 @@ from feeds import queries as feeds_queries
 from feeds.drafts import actions, queries
 from feeds.drafts.queries import DraftCard
 from feeds.models import Draft, DraftImage, Post
-from feeds.tests.test_api import assert_error, ids, make_picture, walk
+from feeds.tests.pictures import make_picture
 from relations.tests.helpers import at_once
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, NotFound
 from socialsite.core.media import usage
 from socialsite.core.models import Media
+from socialsite.tests.support.answers import assert_error, ids, walk
 
 pytestmark = pytest.mark.django_db
 

@@ -79,3 +79,9 @@ def all_pages(
         if page.next is None:
             return pages
         cursor = Position.decode(page.next)
+
+
+def assert_exact(viewer: User, size: int = 3) -> None:
+    hybrid = all_pages(queries.home_feed, viewer, size)
+    oracle = all_pages(queries.oracle_feed, viewer, size)
+    assert hybrid == oracle

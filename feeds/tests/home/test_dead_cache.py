@@ -10,7 +10,7 @@ from accounts.models import User
 from feeds import actions, cache
 from feeds.delivery.fanout import deliver, plan, sweep
 from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Post
-from feeds.tests.home.test_timeline import assert_exact
+from feeds.tests.exactness.oracle import assert_exact
 from relations import actions as relations_actions
 from socialsite.core import db, redis
 from socialsite.core.cache.lease import LEASE_MS

@@ -7,45 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feeds.home.merge import merge
+from feeds.tests.book_example import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from socialsite.core.db import page_filling
 from socialsite.core.http.pagination import Position
 
 pytestmark = pytest.mark.embedded
-
-OFFSET = 10**18  # the ids of the example are short; ours have 19 digits
-
-OUTBOX_200 = [
-    (32850, 1689089522),
-    (16020, 1688986368),
-    (19732, 1688905999),
-    (61186, 1688718647),
-    (80723, 1688616936),
-]
-OUTBOX_211 = [
-    (50015, 1689087139),
-    (71658, 1688986368),
-    (18253, 1688975221),
-    (73798, 1688803287),
-    (92090, 1688617305),
-    (82553, 1685305893),
-]
-INBOX = [
-    (25218, 1689087991),
-    (38376, 1689087139),
-    (12572, 1688986368),
-    (75256, 1688803287),
-    (81709, 1688718647),
-    (13320, 1688617305),
-]
-PAGES = [
-    [32850, 25218, 50015],
-    [38376, 71658, 16020],
-    [12572, 18253, 19732],
-    [75256, 73798, 81709],
-    [61186, 92090, 13320],
-    [80723, 82553],
-    [],
-]
 
 
 def positions(pairs: list[tuple[int, int]]) -> list[Position]:

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from feeds import queries
 from feeds.home import pull
 from feeds.models import AuthorHead, FanOut, InboxEdge, InboxEntry, Post, PostContent
-from feeds.tests.home.test_pull import follow_all
+from feeds.tests.home.follows import follow_all
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.http.pagination import Position, before

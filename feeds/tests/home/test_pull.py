@@ -17,8 +17,8 @@ from accounts.models import User
 from feeds import actions
 from feeds.home import pull
 from feeds.models import AuthorHead, Post
+from feeds.tests.home.follows import follow_all
 from relations import actions as relations_actions
-from relations.models import Relation, RelationCount, Relationship
 from socialsite.core import db, events
 from socialsite.core.http.pagination import Position
 from socialsite.tests.support.race import Race
@@ -56,17 +56,6 @@ def put(*posts: tuple[int, int, bool]) -> None:
         )
         for author, top in tops.items()
     )
-
-
-def follow_all(viewer: int, authors: Collection[int]) -> None:
-    """Let a person follow thousands at once."""
-    Relationship.objects.bulk_create(
-        Relationship(
-            from_user_id=viewer, to_user_id=author, relation=Relation.FOLLOWING, followed_at=1
-        )
-        for author in authors
-    )
-    RelationCount.objects.update_or_create(pk=viewer, defaults={"following": len(authors)})
 
 
 # A post: author (one of six), time, is it deleted. Few times, so that many posts share one.

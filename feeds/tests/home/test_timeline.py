@@ -10,35 +10,16 @@ from hypothesis.extra.django import TestCase
 from hypothesis.stateful import run_state_machine_as_test
 
 from accounts import actions as accounts_actions
-from accounts.models import User
 from feeds import queries
-from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
+from feeds.models import FanOut, InboxEntry, Mode
+from feeds.tests.book_example import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES, place
 from feeds.tests.exactness import model
-from feeds.tests.exactness.oracle import all_pages
-from feeds.tests.home.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
+from feeds.tests.exactness.oracle import all_pages, assert_exact
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.models import Event
 
 Make = Callable[..., Any]
-
-
-def assert_exact(viewer: User, size: int = 3) -> None:
-    hybrid = all_pages(queries.home_feed, viewer, size)
-    oracle = all_pages(queries.oracle_feed, viewer, size)
-    assert hybrid == oracle
-
-
-def place(author: User, ident: int, seconds: int, mode: Mode) -> Post:
-    """Create a post at its position in the book's example."""
-    post = Post.objects.create(id=OFFSET + ident, author=author, position=seconds * 1000, mode=mode)
-    PostContent.objects.create(post=post, content=str(ident))
-    head, _ = AuthorHead.objects.get_or_create(author=author)
-    head.last_position = max(head.last_position, post.position)
-    if mode != Mode.ALL:
-        head.last_pulled_position = max(head.last_pulled_position, post.position)
-    head.save()
-    return post
 
 
 def test_the_golden_example_pages_through_the_real_feed(make_user: Make, drain: Make) -> None:

@@ -28,8 +28,8 @@ from feeds.home import hydration, sources, viewer
 from feeds.home.page import HomeReading
 from feeds.home.viewer import Reader
 from feeds.models import FanOut, InboxEdge, InboxState, Mode
+from feeds.tests.exactness.oracle import assert_exact
 from feeds.tests.home.reads import at_a_read_of
-from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core import db, redis

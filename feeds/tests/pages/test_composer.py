@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import User
 from feeds import actions
 from feeds.models import Draft, Post
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
 

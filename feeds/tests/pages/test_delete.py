@@ -11,7 +11,7 @@ from accounts.tests.browsers import text_of
 from feeds import actions
 from feeds.drafts import actions as drafts
 from feeds.models import Draft, Post
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 from interactions import actions as interactions_actions
 from interactions.models import Comment
 from socialsite.core.http import errors

@@ -15,7 +15,7 @@ from accounts.models import Role, User
 from accounts.tests.browsers import text_of
 from feeds import actions, queries
 from feeds.models import Post, PostVersion
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 from socialsite.core.models import Media
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]

@@ -14,17 +14,12 @@ from accounts.models import User
 from accounts.tests.browsers import browser_of
 from feeds import actions
 from feeds.models import Visibility
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
 Make = Callable[..., Any]
 GONE = "This post is not available"
-
-
-@pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user("writer1")
 
 
 def embed(post_id: Any, client: Client | None = None, status: int = 200, **headers: str) -> Any:

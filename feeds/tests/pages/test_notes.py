@@ -12,7 +12,7 @@ from accounts.tests.browsers import text_of
 from feeds import actions
 from feeds.drafts import actions as drafts
 from feeds.models import Post, PostContent, PostVersion
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 from socialsite.core.http.errors import InvalidInput
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.tests.browsers import text_of
 from feeds import actions
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 from relations import actions as relations_actions
 
 pytestmark = pytest.mark.django_db

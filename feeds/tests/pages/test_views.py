@@ -31,24 +31,6 @@ HTMX = {"HX-Request": "true"}
 COMPOSER = 'data-testid="composer"'
 
 
-@pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user("reader1")
-
-
-@pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user("writer1")
-
-
-@pytest.fixture
-def browser(me: User) -> Client:
-    client = Client()
-    answer = client.post("/login", {"username": me.username, "password": "right.pass1"})
-    assert answer.status_code == 303
-    return client
-
-
 def shown(answer: Any, status: int = 200) -> list[str]:
     """Return the ids of a page's posts in order."""
     return re.findall(r'<article [^>]*aria-labelledby="by-(\d+)"', text_of(answer, status))
@@ -195,14 +177,14 @@ def test_each_kind_is_published_and_the_browser_sent_home(
     assert shown(browser.get("/")) == [card["id"]]
 
 
-def test_pictures_are_published_with_their_descriptions(browser: Client, tmp_path: Path) -> None:
+def test_pictures_are_published_with_their_descriptions(browser: Client, media_root: Path) -> None:
     form = {"content": "", "images": [picture("a.png"), picture("b.png")], "alt": ["one", "<two>"]}
     assert browser.post("/posts", form).status_code == 303
     page = text_of(browser.get("/"))
     for alt in ("one", "&lt;two&gt;"):
         assert f'alt="{alt}"' in page
     for row in Media.objects.all():
-        assert (tmp_path / row.name).is_file()
+        assert (media_root / row.name).is_file()
         assert f"/media/{row.thumb_name}" in page
 
 
@@ -273,14 +255,14 @@ def test_a_bad_address_that_was_stored_once_is_a_link_for_nobody(
     ],
 )
 def test_the_pictures_of_a_refused_post_are_not_stored(
-    browser: Client, tmp_path: Path, form: dict[str, str], status: int, error: str
+    browser: Client, media_root: Path, form: dict[str, str], status: int, error: str
 ) -> None:
     page = text_of(browser.post("/posts", {**form, "images": [picture()], "alt": ["a"]}), status)
     assert f'id="{error}"' in page
     assert f">{form['content']}</textarea>" in page
     assert not Post.objects.exists()
     assert not Media.objects.exists()
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert [path for path in media_root.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize(

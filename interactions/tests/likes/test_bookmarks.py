@@ -20,16 +20,6 @@ pytestmark = pytest.mark.django_db
 V1 = "/api/v1/"
 
 
-@pytest.fixture
-def me(make_user):
-    return make_user("keeper1")
-
-
-@pytest.fixture
-def client(me, api_for):
-    return api_for(me)
-
-
 def walk(viewer: Any, size: int) -> list[list[int]]:
     """Read the whole list, page by page."""
     pages, cursor = [], None
@@ -41,17 +31,17 @@ def walk(viewer: Any, size: int) -> list[list[int]]:
         cursor = Position.decode(page.next)
 
 
-def test_put_and_delete_of_a_bookmark_can_be_repeated(client, author, make_post) -> None:
+def test_put_and_delete_of_a_bookmark_can_be_repeated(mine, author, make_post) -> None:
     post = make_post(author)
     address = f"{V1}posts/{post.pk}/bookmark"
     for method, state, count in (("put", True, 1), ("delete", False, 0)):
         for _ in range(2):
-            answer = getattr(client, method)(address)
+            answer = getattr(mine, method)(address)
             assert (answer.status_code, answer.json()) == (
                 200,
                 {"bookmarked": state, "bookmark_count": count},
             )
-            card = client.get(f"{V1}posts/{post.pk}").json()
+            card = mine.get(f"{V1}posts/{post.pk}").json()
             assert (card["bookmarked"], card["bookmark_count"]) == (state, count)
     assert drift() == []
 
@@ -78,10 +68,10 @@ def test_the_list_has_the_newest_bookmark_first_in_full_pages_without_hidden_pos
     assert all(card["bookmarked"] for card in queries.bookmarks(me, None, 20).items)
 
 
-def test_bookmarks_are_for_nobody_else(client, api, author, api_for, make_post) -> None:
+def test_bookmarks_are_for_nobody_else(mine, api, author, api_for, make_post) -> None:
     post = make_post(author)
-    client.put(f"{V1}posts/{post.pk}/bookmark")
-    assert [item["id"] for item in client.get(f"{V1}bookmarks").json()["items"]] == [str(post.pk)]
+    mine.put(f"{V1}posts/{post.pk}/bookmark")
+    assert [item["id"] for item in mine.get(f"{V1}bookmarks").json()["items"]] == [str(post.pk)]
     theirs = api_for(author)
     assert theirs.get(f"{V1}bookmarks").json() == {"items": [], "next": None}
     assert theirs.get(f"{V1}posts/{post.pk}").json()["bookmarked"] is False
@@ -89,17 +79,15 @@ def test_bookmarks_are_for_nobody_else(client, api, author, api_for, make_post) 
         assert answer.status_code == 401
 
 
-def test_a_bookmark_across_a_block_is_404_like_a_missing_post(
-    client, me, author, make_post
-) -> None:
+def test_a_bookmark_across_a_block_is_404_like_a_missing_post(mine, me, author, make_post) -> None:
     post, other = make_post(author), make_post(author)
     actions.bookmark(me, post.pk)
     relations_actions.block(author, me)
-    for method in (client.put, client.delete):
+    for method in (mine.put, mine.delete):
         here, nothing = (method(f"{V1}posts/{ident}/bookmark") for ident in (other.pk, 12345))
         assert here.status_code == 404
         assert here.json() == nothing.json()
-    assert client.get(f"{V1}bookmarks").json()["items"] == []
+    assert mine.get(f"{V1}bookmarks").json()["items"] == []
     with pytest.raises(errors.NotFound):
         actions.bookmark(me, post.pk)
     assert drift() == []

@@ -25,11 +25,6 @@ def unread(user: Any) -> int:
 
 
 @pytest.fixture
-def me(make_user: Any) -> Any:
-    return make_user("reader1")
-
-
-@pytest.fixture
 def anna(make_user: Any) -> Any:
     return make_user("anna")
 

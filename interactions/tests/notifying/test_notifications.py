@@ -42,18 +42,8 @@ def unread(user: Any) -> int:
 
 
 @pytest.fixture
-def me(make_user: Any) -> Any:
-    return make_user("reader1")
-
-
-@pytest.fixture
 def people(make_user: Any) -> list[Any]:
     return [make_user(name) for name in ("anna", "bert", "carl", "dora", "emil")]
-
-
-@pytest.fixture
-def post(me: Any, make_post: Any) -> Any:
-    return make_post(me, content="my words")
 
 
 def test_each_kind_notifies_its_readers(

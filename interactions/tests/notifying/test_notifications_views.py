@@ -22,11 +22,6 @@ ENGLISH = {"accept-language": "en"}
 
 
 @pytest.fixture
-def me(make_user: Any) -> Any:
-    return make_user("reader1")
-
-
-@pytest.fixture
 def browser(me: Any) -> Client:
     client = Client(headers=ENGLISH)
     client.cookies["access"], client.cookies["refresh"] = accounts_actions.sign_in(me, "chrome")

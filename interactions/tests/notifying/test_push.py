@@ -72,11 +72,6 @@ def anna(make_user: Any) -> Any:
     return make_user("anna", nickname="Anna")
 
 
-@pytest.fixture
-def post(me: Any, make_post: Any) -> Any:
-    return make_post(me, content="my words")
-
-
 Signed = Callable[..., Any]
 
 

@@ -20,21 +20,6 @@ pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
 
 
-@pytest.fixture
-def me(make_user):
-    return make_user("reader1")
-
-
-@pytest.fixture
-def post(author, make_post):
-    return make_post(author)
-
-
-@pytest.fixture
-def browser(me) -> Client:
-    return browser_of(me)
-
-
 def text_of(answer: Any) -> str:
     return answer.content.decode()
 

@@ -15,14 +15,14 @@ from accounts.models import User
 from feeds import actions as feeds_actions
 from feeds.content.polls import actions as polls
 from feeds.models import OpenPoll, Post
-from feeds.tests.content.test_polls import given
 from interactions import actions, queries
 from interactions.models import NotificationCause, ReportedKind
 from interactions.notifying import causes, wording
-from interactions.tests.polls.test_votes import read
+from interactions.tests.polls.counts_and_ends import read
 from relations import actions as relations_actions
 from socialsite.core.http.errors import PollClosed
 from socialsite.core.models import Event
+from socialsite.tests.support.polls import given
 
 pytestmark = pytest.mark.django_db
 

@@ -10,21 +10,16 @@ from accounts.models import User
 from accounts.tests.browsers import browser_of, text_of
 from feeds import actions as feeds_actions
 from feeds.models import Draft, Post, PostContent
-from feeds.tests.content.test_polls import given
 from interactions import actions
 from interactions.models import Vote
-from interactions.tests.polls.test_votes import close
+from interactions.tests.polls.counts_and_ends import close
 from relations import actions as relations_actions
+from socialsite.tests.support.polls import given
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def browser(me: User) -> Client:
-    return browser_of(me)
 
 
 @pytest.fixture

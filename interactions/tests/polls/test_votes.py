@@ -12,16 +12,17 @@ from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
-from feeds.models import OpenPoll, Post
-from feeds.tests.content.test_polls import given
-from feeds.tests.test_api import assert_error
+from feeds.models import Post
 from interactions import actions, cache, queries
 from interactions.actions import polls, recount
 from interactions.models import Tally, Vote
+from interactions.tests.polls.counts_and_ends import close, read
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import redis
 from socialsite.core.http.errors import AlreadyVoted, AppError, NotFound, PollClosed
+from socialsite.tests.support.answers import assert_error
+from socialsite.tests.support.polls import given
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -38,23 +39,6 @@ def post(author: User) -> Post:
 def several(author: User) -> Post:
     poll = given("Tea", "Coffee", "Water", multiple=True)
     return feeds_actions.publish(author, content="Which?", poll=poll)
-
-
-def read(viewer: Any, post: Post) -> tuple[int, list[int | None], list[int]]:
-    """Return the number of people, the votes of the options, and the reader's choice."""
-    card = feeds_queries.post(viewer, post.pk)
-    poll = queries.decorate(viewer, [card])[0]["poll"]
-    assert poll is not None
-    return poll["votes"], [option["votes"] for option in poll["options"]], poll["voted"]
-
-
-def close(post: Post) -> None:
-    """Let the end of a poll be past, for votes and for readers."""
-    words = post.content_row
-    words.poll = {**words.poll, "ends_at": post.position}
-    words.save(update_fields=["poll"])
-    OpenPoll.objects.filter(pk=post.pk).update(ends_at=post.position)
-    redis.call(lambda connection: connection.flushdb())
 
 
 # --- the vote -----------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from django.apps import apps
 from django.contrib import admin
 from django.db import connection, transaction
 from django.test import Client
-from django.urls import URLPattern, get_resolver
 from rest_framework.test import APIClient
 
 from accounts import actions as accounts_actions
@@ -46,10 +45,9 @@ from socialsite.tests.blocks.block_matrix import (
     filled,
 )
 from socialsite.tests.blocks.block_world import World
+from socialsite.tests.support.routes import IN_ADMIN, PER_MODEL, addresses, routes
 
 TABLES = ((True, MATRIX), (False, PAGES))
-IN_ADMIN = "admin/"
-PER_MODEL = re.compile(r"admin/(\w+/\w+)/(add/|<path:object_id>/(history/|delete/|change/)?)?")
 METHODS = ("get", "post", "put", "patch", "delete")
 # These depend on the length of the typed name, and on earlier requests.
 NOT_OF_IT = ("Content-Length", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
@@ -61,19 +59,6 @@ TAKING = re.compile(r"<\w+:(user_id|username|post_id|comment_id|subject_id)>")
 
 
 # --- the addresses ------------------------------------------------------------------------------
-def routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, Any]]:
-    for pattern in get_resolver().url_patterns if patterns is None else patterns:
-        address = before + str(pattern.pattern)
-        if isinstance(pattern, URLPattern):
-            yield address, pattern.callback
-        else:
-            yield from routes(pattern.url_patterns, address)
-
-
-def addresses() -> list[str]:
-    return [address for address, _view in routes()]
-
-
 def test_every_address_is_in_the_matrix() -> None:
     known = {*NOBODY, *(f"{V1}{address}" for address in (*NOBODY, *MATRIX)), *PAGES}
     known |= {IN_ADMIN + address for address in ADMIN_PAGES}

@@ -21,14 +21,13 @@ from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite import asgi
 from socialsite.tests.blocks.block_matrix import APART, MEMBERS, READERS
+from socialsite.tests.support.routes import SOCKET_ADDRESSES
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 POSTS, NEWS = {"type": "new_posts", "count": 1}, {"type": "notification"}
 LAST = {"type": "last"}
 TICKET = "/api/v1/auth/ws-ticket"
-# Addresses below `/ws/`; the last stands for all others, which are refused.
-ADDRESSES = ["ws/session/", ""]
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +37,7 @@ def _last_message(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_socket_address_is_known() -> None:
-    assert [str(route.pattern) for route in asgi.routes] == ADDRESSES
+    assert [str(route.pattern) for route in asgi.routes] == SOCKET_ADDRESSES
 
 
 class Crowd:

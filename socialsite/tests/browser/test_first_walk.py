@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from deploy.stack import Stack
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_composer import choose, picture, uploaded
+from socialsite.tests.browser.composing import choose, picture, uploaded
 from socialsite.tests.support.newcomers import PASSWORD
 
 pytestmark = pytest.mark.e2e

@@ -51,7 +51,7 @@ from accounts.mail import links
 from accounts.naming import lookalikes, open_policy
 from accounts.naming import search as name_search
 from accounts.sign_in import devices, known_devices, two_factor
-from accounts.tests.push import test_web_push as web_push_tests
+from accounts.tests.push import endpoint
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
@@ -253,7 +253,7 @@ def outgoing_address(value: str) -> None:
 
 
 def browser_keys(value: str) -> None:
-    for given in ((value, ""), (web_push_tests.POINT, value)):
+    for given in ((value, ""), (endpoint.POINT, value)):
         with suppress(ValueError):
             web_push.keys_of(*given)
 

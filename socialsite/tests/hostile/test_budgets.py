@@ -20,7 +20,7 @@ from socialsite.core.http.pagination import Position
 from socialsite.core.rate_limits import allowances, buckets, budgets
 from socialsite.core.rate_limits.budgets import HOUR, MINUTE, TABLE, Budget, Guesses, Rate, Store
 from socialsite.core.runtime import service_keys
-from socialsite.tests.blocks.test_block_matrix import PER_MODEL, addresses
+from socialsite.tests.support.routes import PER_MODEL, addresses
 
 pytestmark = pytest.mark.django_db
 

@@ -19,7 +19,7 @@ from accounts import actions as accounts_actions
 from accounts.models import Failures, Role, User
 from accounts.tests.browsers import browser_of
 from socialsite.core.admin import GuardedAdmin
-from socialsite.tests.blocks.test_block_matrix import IN_ADMIN, routes
+from socialsite.tests.support.routes import IN_ADMIN, routes
 
 pytestmark = pytest.mark.django_db
 

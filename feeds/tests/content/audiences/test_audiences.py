@@ -16,10 +16,10 @@ from feeds.delivery.fanout import sweep
 from feeds.delivery.inbox import sync
 from feeds.models import AuthorHead, InboxEntry, Post, PostAudience, PostTag, Visibility
 from feeds.tests.exactness.oracle import assert_whole
-from feeds.tests.test_api import assert_error
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.errors import Forbidden, InvalidInput
+from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from feeds import actions, queries, tasks
 from feeds.delivery.fanout import deliver, plan, sweep
 from feeds.delivery.inbox import sync
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
+from feeds.tests.exactness.oracle import assert_exact
 from feeds.tests.home.reads import at_a_read_of
-from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db, redis

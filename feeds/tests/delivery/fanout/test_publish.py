@@ -12,30 +12,18 @@ from accounts.models import User
 from feeds import actions, queries
 from feeds.delivery.fanout import tiers
 from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
-from feeds.tests.home.test_timeline import assert_exact
+from feeds.tests.exactness.oracle import assert_exact
+from feeds.tests.pictures import make_numbered_picture
 from relations import actions as relations_actions
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.media import pictures as media_pictures
-from socialsite.core.models import Event, Media
+from socialsite.core.models import Event
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 HTTPS = "https://video.example/watch?v=1"
-
-
-def make_picture(owner: User, number: int = 0) -> Media:
-    """Create a row of a picture; publishing never opens the file."""
-    return Media.objects.create(
-        owner_id=owner.pk,
-        name=f"aa/{number}.jpg",
-        thumb_name=f"aa/{number}-s.jpg",
-        width=640,
-        height=480,
-        size=1,
-        alt=f"picture {number}",
-    )
 
 
 def words_of(post: Post) -> PostContent:
@@ -187,7 +175,7 @@ def test_the_length_is_that_of_the_stored_text(author: User) -> None:
 
 # --- pictures -----------------------------------------------------------------------------------
 def test_nine_pictures_come_in_the_order_given(author: User) -> None:
-    pictures = [make_picture(author, number) for number in range(9)]
+    pictures = [make_numbered_picture(author, number) for number in range(9)]
     post = actions.publish(author, images=[picture.pk for picture in pictures[::-1]])
     images = queries.post(author, post.pk)["images"]
     assert [image["id"] for image in images] == [str(picture.pk) for picture in pictures[::-1]]
@@ -203,7 +191,7 @@ def test_nine_pictures_come_in_the_order_given(author: User) -> None:
 
 
 def test_a_tenth_picture_is_refused(author: User) -> None:
-    pictures = [make_picture(author, number).pk for number in range(10)]
+    pictures = [make_numbered_picture(author, number).pk for number in range(10)]
     with pytest.raises(InvalidInput) as caught:
         actions.publish(author, content="x", images=pictures)
     assert set(caught.value.fields or {}) == {"images"}
@@ -212,7 +200,7 @@ def test_a_tenth_picture_is_refused(author: User) -> None:
 def test_pictures_of_others_are_refused_as_if_there_were_none(
     author: User, make_user: Make
 ) -> None:
-    mine, theirs = make_picture(author, 1), make_picture(make_user(), 2)
+    mine, theirs = make_numbered_picture(author, 1), make_numbered_picture(make_user(), 2)
     answers = []
     for wrong in (theirs.pk, 12345):
         with pytest.raises(InvalidInput) as caught:

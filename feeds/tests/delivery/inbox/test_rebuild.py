@@ -16,8 +16,8 @@ from feeds import actions, queries
 from feeds.delivery.fanout import sweep
 from feeds.delivery.inbox import rebuild, sync, trim
 from feeds.models import InboxEdge, InboxEntry, InboxState, Post
-from feeds.tests.home.test_timeline import assert_exact
-from feeds.tests.test_races import settle
+from feeds.tests.exactness.oracle import assert_exact
+from feeds.tests.settling import settle
 from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core.events import relay

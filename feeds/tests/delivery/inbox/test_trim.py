@@ -12,7 +12,8 @@ from feeds import tasks
 from feeds.delivery.fanout import deliver, plan
 from feeds.delivery.inbox import sync, trim
 from feeds.models import FanOut, InboxEntry, InboxState, Mode, Post
-from feeds.tests.home.test_timeline import assert_exact, place
+from feeds.tests.book_example import place
+from feeds.tests.exactness.oracle import assert_exact
 from relations import actions as relations_actions
 from socialsite.core.events import enqueue
 

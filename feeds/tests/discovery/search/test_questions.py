@@ -16,7 +16,7 @@ import pytest
 from feeds import actions as feeds_actions
 from feeds.discovery.search.queries import Sort
 from feeds.tests.discovery.search.results import results
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root"), pytest.mark.embedded]
 

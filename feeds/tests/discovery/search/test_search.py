@@ -16,10 +16,10 @@ from feeds.discovery.search import indexing, language
 from feeds.discovery.search.cursors import Cursor
 from feeds.models import PostTerm, SearchedPost
 from feeds.tests.discovery.search.results import pages, results, scan
-from feeds.tests.test_api import assert_error
 from relations import actions as relations_actions
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.pagination import Position
+from socialsite.tests.support.answers import assert_error
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 Make = Callable[..., Any]

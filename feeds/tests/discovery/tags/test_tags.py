@@ -15,11 +15,11 @@ from feeds import actions as feeds_actions
 from feeds.discovery.tags import actions, indexing, queries, ranking
 from feeds.models import BusyTag, Post, PostTag, Tag, TagFollow, TrendingTag
 from feeds.tests.exactness.oracle import assert_tag
-from feeds.tests.test_api import assert_error, ids, walk
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, NotFound, QuotaExceeded
+from socialsite.tests.support.answers import assert_error, ids, walk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 

@@ -2,9 +2,7 @@
 
 import io
 import os
-import struct
 import threading
-import zlib
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,33 +28,17 @@ from socialsite.core.media import pictures, space, usage
 from socialsite.core.models import IdempotencyKey, Media
 from socialsite.core.runtime import data_dir
 from socialsite.core.tasks import sweep_media
+from socialsite.tests.support.pictures import BLUE, RED, REFUSED, encoded, picture, png_of_size
 from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = [
     pytest.mark.django_db,
+    pytest.mark.usefixtures("media_root"),
     # As `core.media.pictures` sets it; pytest resets the filters of warnings.
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]
 
 ORIENTATION, GPS = 0x0112, 0x8825
-RED, BLUE = (220, 20, 20), (20, 20, 220)
-
-
-@pytest.fixture(autouse=True)
-def media_root(settings: Any, tmp_path: Path) -> Path:
-    """A separate media directory for this test."""
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
-
-
-def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
-    out = io.BytesIO()
-    image.save(out, kind, **options)
-    return out.getvalue()
-
-
-def picture(size: tuple[int, int] = (40, 30), kind: str = "PNG", **options: Any) -> bytes:
-    return encoded(Image.new("RGB", size, RED), kind, **options)
 
 
 def two_colours(size: tuple[int, int] = (64, 32)) -> Image.Image:
@@ -87,18 +69,6 @@ def stored(item: Media, thumb: bool = False) -> Image.Image:
 
 def near(pixel: Any, colour: tuple[int, int, int]) -> bool:
     return all(abs(a - b) < 30 for a, b in zip(pixel[:3], colour, strict=True))
-
-
-def png_of_size(width: int, height: int) -> bytes:
-    """Return a PNG whose header claims a size but whose pixels are missing."""
-
-    def chunk(name: bytes, body: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-        )
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 99))
 
 
 # --- stored pictures ----------------------------------------------------------------------------
@@ -274,34 +244,6 @@ def test_a_polyglot_leaves_its_second_half_behind() -> None:
 
 
 # --- refused pictures ---------------------------------------------------------------------------
-def jpeg_of_many_scans() -> bytes:
-    data = picture((64, 64), "JPEG", progressive=True)
-    start = data.index(b"\xff\xda")
-    end = data.index(b"\xff", start + 2)
-    return data[:start] + data[start:end] * 200 + data[start:]
-
-
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
-REFUSED = {
-    "nothing": b"",
-    "garbage": bytes(range(256)) * 40,
-    "svg": SVG,
-    "svg with a declaration": b'<?xml version="1.0"?>' + SVG,
-    "html": b"<!doctype html><script>alert(1)</script>",
-    "html that begins like a gif": b"GIF89a/*<script>alert(1)</script>*/=1",
-    "bmp": picture(kind="BMP"),
-    "tiff": picture(kind="TIFF"),
-    "pdf": picture(kind="PDF"),
-    "truncated jpeg": picture((400, 400), "JPEG")[:-300],
-    "truncated png": picture((400, 400))[:-40],
-    "truncated webp": picture((400, 400), "WEBP")[:-40],
-    "truncated gif": encoded(Image.effect_noise((200, 200), 90), "GIF")[:-4000],
-    "png header alone": png_of_size(30, 30),
-    "jpeg header alone": b"\xff\xd8\xff\xe0\x00\x10JFIF\x00",
-    "jpeg of many scans": jpeg_of_many_scans(),
-}
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_file_that_is_no_picture_is_refused_and_leaves_nothing(name: str) -> None:
     with pytest.raises(errors.UnsupportedMedia):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_composer import picture
+from socialsite.tests.browser.composing import picture
 from socialsite.tests.stacks import Client
 from socialsite.tests.support.newcomers import PASSWORD, newcomer, sign_up, watched
 from socialsite.tests.support.waiting import eventually

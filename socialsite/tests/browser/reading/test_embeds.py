@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.reading.test_card_acts import sign_up
+from socialsite.tests.browser.reading.two_posts import sign_up
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_composer import picture
+from socialsite.tests.browser.composing import picture
 from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_composer import choose, picture, uploaded
+from socialsite.tests.browser.composing import choose, picture, uploaded
 from socialsite.tests.support.newcomers import newcomer
 from socialsite.tests.support.waiting import eventually
 

@@ -7,8 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
 from socialsite.tests.browser.catalogue import ARTICLE
-from socialsite.tests.browser.writing.test_composer import at_home, choose, picture, uploaded
-from socialsite.tests.browser.writing.test_kept_texts import composer
+from socialsite.tests.browser.composing import at_home, choose, composer, picture, uploaded
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

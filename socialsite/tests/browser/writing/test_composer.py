@@ -1,41 +1,16 @@
 """The composer in a real browser: pictures upload when they are chosen; a post appears once."""
 
-import io
 import re
 
 import pytest
-from PIL import Image
-from playwright.sync_api import Browser, FilePayload, Page, Route, expect
+from playwright.sync_api import Browser, FilePayload, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_kept_texts import composer, stored
-from socialsite.tests.support.newcomers import PASSWORD, newcomer
+from socialsite.tests.browser.composing import MEDIA, at_home, choose, composer, picture, uploaded
+from socialsite.tests.browser.kept_texts import stored
+from socialsite.tests.support.newcomers import PASSWORD
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
-
-MEDIA = "**/api/v1/media"
-
-
-def at_home(browser: Browser, site: str, name: str) -> Page:
-    return newcomer(browser, site, name, name.capitalize())
-
-
-def picture(name: str, size: tuple[int, int] = (40, 30), turned: int = 1) -> FilePayload:
-    """Return a picture; `turned` is its orientation as cameras write it."""
-    out = io.BytesIO()
-    image = Image.effect_noise(size, 80) if size[0] > 2048 else Image.new("RGB", size, "red")
-    exif = Image.Exif()
-    exif[0x0112] = turned
-    image.convert("RGB").save(out, "JPEG", exif=exif, quality=95)
-    return FilePayload(name=name, mimeType="image/jpeg", buffer=out.getvalue())
-
-
-def choose(page: Page, *files: FilePayload) -> None:
-    page.set_input_files("input[name=images]", files=list(files))
-
-
-def uploaded(page: Page, number: int) -> None:
-    expect(page.locator(".preview input[name=keep]")).to_have_count(number)
 
 
 def test_pictures_are_uploaded_when_chosen_described_ordered_and_published(

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_composer import MEDIA, at_home, choose, picture, uploaded
-from socialsite.tests.browser.writing.test_kept_texts import composer, stored
+from socialsite.tests.browser.composing import MEDIA, at_home, choose, composer, picture, uploaded
+from socialsite.tests.browser.kept_texts import stored
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

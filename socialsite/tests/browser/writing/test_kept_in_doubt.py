@@ -7,14 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_composer import at_home, choose, picture, uploaded
-from socialsite.tests.browser.writing.test_kept_texts import (
-    WORDS,
-    composer,
-    kept,
-    open_draft,
-    stored,
-)
+from socialsite.tests.browser.composing import at_home, choose, composer, picture, uploaded
+from socialsite.tests.browser.kept_texts import WORDS, kept, open_draft, stored
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

@@ -1,45 +1,17 @@
 """A text that somebody typed stays in the browser until the server has accepted it."""
 
-import contextlib
 import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Error, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from socialsite.tests import stacks
+from socialsite.tests.browser.composing import composer
+from socialsite.tests.browser.kept_texts import WORDS, open_draft, stored
 from socialsite.tests.support.newcomers import PASSWORD, newcomer
-from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
-
-DRAFTS = """
-  Object.keys(localStorage).filter((key) => key.startsWith('draft:'))
-    .map((key) => localStorage.getItem(key))
-"""
-WORDS = "typed with care 用心写的"
-
-
-def drafts(page: Page) -> list[str]:
-    """Return the drafts in the browser; an empty text while the page changes."""
-    with contextlib.suppress(Error):
-        found: list[str] = page.evaluate(DRAFTS)
-        return found
-    return [""]
-
-
-def stored(page: Page, number: int) -> None:
-    """Wait until so many drafts are in the browser."""
-    eventually(lambda: drafts(page), lambda found: len(found) == number and "" not in found)
-
-
-def kept(page: Page, words: str) -> None:
-    """Wait until a draft with these words is in the browser."""
-    eventually(lambda: drafts(page), lambda found: any(words in one for one in found))
-
-
-def composer(page: Page) -> Locator:
-    return page.get_by_test_id("composer").locator("textarea[name=content]")
 
 
 def with_post_and_comment(browser: Browser, site: str, name: str) -> tuple[Page, str]:
@@ -86,18 +58,6 @@ def open_report(page: Page, post: str) -> Locator:
 
 def open_composer(page: Page, post: str) -> Locator:
     page.goto("/")
-    return composer(page)
-
-
-def open_draft(page: Page, post: str) -> Locator:
-    page.goto("/drafts")
-    if page.get_by_test_id("edit-draft").count():
-        page.get_by_test_id("edit-draft").click()
-        return composer(page)
-    page.goto("/")
-    composer(page).fill("a first draft")
-    page.get_by_test_id("save-draft").click()
-    expect(page).to_have_url(re.compile(r"/drafts/\d+$"))
     return composer(page)
 
 

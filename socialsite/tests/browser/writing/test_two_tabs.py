@@ -4,7 +4,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_kept_texts import composer, kept, stored
+from socialsite.tests.browser.composing import composer
+from socialsite.tests.browser.kept_texts import kept, stored
 from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]

@@ -34,6 +34,8 @@ from socialsite.tests import stacks
 from socialsite.tests.support import locks
 from socialsite.tests.support.waiting import LIMIT, eventually
 
+pytestmark = pytest.mark.usefixtures("media_root")
+
 Make = Callable[..., Any]
 GUEST = "guest"
 NOBODYS = "ab/" + "ab" * 16 + ".jpg"
@@ -43,12 +45,6 @@ def png() -> bytes:
     out = io.BytesIO()
     Image.new("RGB", (40, 30), (220, 20, 20)).save(out, "PNG")
     return out.getvalue()
-
-
-@pytest.fixture(autouse=True)
-def media_root(settings: Any, tmp_path: Path) -> Path:
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, expe
 from deploy.stack import Stack
 from socialsite.core.tests.media.videos import samples
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_composer import at_home
-from socialsite.tests.browser.writing.test_kept_texts import composer
+from socialsite.tests.browser.composing import at_home, composer
 from socialsite.tests.support.waiting import LIMIT_MS, eventually
 
 pytestmark = pytest.mark.e2e
