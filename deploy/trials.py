@@ -1,8 +1,9 @@
 """`make bench`, `make chaos`: runs programs of `bench/` or `chaos/` on throw-away services.
 
 `python -m deploy.trials bench [name [arguments]]` starts MariaDB and two Redis in a private
-temporary directory on free ports, creates the tables, and runs `python -m bench.<name> arguments`
-with the environment of these services; without a name, every program of the package in turn.
+temporary directory on free ports, with all tables (`deploy.services.migrated`), and runs
+`python -m bench.<name> arguments` with the environment of these services; without a name, every
+program of the package in turn.
 """
 
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from deploy.services import site_processes
+from deploy.services import migrated, site_processes
 from deploy.services.service import ServiceError, tied
 from deploy.services.throwaway import throw_away_services
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
@@ -28,6 +29,8 @@ def programs(package: str) -> list[str]:
 
 def run(package: str, name: str, arguments: list[str]) -> int:
     """Run one program on services of its own and return its exit code."""
+    if migrated.MARIADB not in os.environ:
+        os.environ.update(migrated.ensure())  # for the services that start here
     inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
     with tempfile.TemporaryDirectory(prefix=f"socialsite-{package}-") as folder:
         directory = Path(folder)

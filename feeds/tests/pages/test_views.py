@@ -16,7 +16,7 @@ from PIL import Image
 from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.tests.browsers import text_of
-from feeds import cache, queries
+from feeds import actions, cache, queries
 from feeds.models import Post, PostContent, RecommendedAuthor
 from feeds.views import pages
 from relations import actions as relations_actions
@@ -305,6 +305,21 @@ def test_words_are_shown_as_words(browser: Client, me: User, make_post: Make) ->
         assert "<i>t" not in page
         assert 'href="javascript' not in page
         assert "&lt;i&gt;t" in page
+
+
+def test_words_in_a_quote_are_shown_as_words(browser: Client, me: User, make_post: Make) -> None:
+    attack = "<script>alert(1)</script>"
+    noted = make_post(me, note="<i>n</i>", content="folded")
+    titled = make_post(me, kind="article", title="<i>t</i>", content=attack)
+    for post in (make_post(me, attack), noted, titled):
+        actions.repost(me, post.pk, "look")
+    page = text_of(browser.get("/"))
+    assert "<script>alert" not in page
+    assert "<i>n" not in page
+    assert "<i>t" not in page
+    for words in ("&lt;script&gt;alert(1)", "&lt;i&gt;n"):
+        assert f'<span class="quote-text" dir="auto">{words}' in page
+    assert '<b class="quote-title">&lt;i&gt;t' in page
 
 
 def test_a_post_is_deleted_without_javascript(browser: Client, me: User, make_post: Make) -> None:

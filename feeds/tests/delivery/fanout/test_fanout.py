@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.live import hints
 from accounts.models import User
 from feeds import actions, queries, tasks
-from feeds.delivery.fanout import deliver, plan, sweep
+from feeds.delivery.fanout import deliver, plan, sweep, tiers
 from feeds.delivery.inbox import sync
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.exactness.oracle import assert_exact
@@ -108,6 +108,11 @@ def test_the_ranges_of_a_plan_cover_all_ids_whatever_the_size_of_a_chunk(
         pass
     assert receivers(post) == ids(fans)
     assert state(post) == FanOut.State.DONE
+
+
+def test_a_range_has_its_upper_end_and_not_its_lower_one(author: User, fans: list[User]) -> None:
+    first, second, third, *_ = ids(fans)
+    assert list(tiers.recipients(author.pk, first, third, Mode.ALL)) == [second, third]
 
 
 def test_a_plan_without_followers_is_done_at_once(author: User) -> None:
