@@ -4,9 +4,8 @@ A limit only ends a test that hangs: how long something takes says how busy the 
 is generous, and no test has a shorter one of its own, unless the time-out is its subject.
 """
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
@@ -27,19 +26,4 @@ def eventually(
         if time.monotonic() > end:
             pytest.fail(f"did not come true within {seconds:.0f} s; the last value was {found!r}")
         time.sleep(PAUSE)
-    return found
-
-
-async def soon(
-    read: Callable[[], Awaitable[T]],
-    holds: Callable[[T], object] = bool,
-    *,
-    pause: float = PAUSE,
-) -> T:
-    """Do the same in an event loop."""
-    end = time.monotonic() + LIMIT
-    while not holds(found := await read()):
-        if time.monotonic() > end:
-            pytest.fail(f"did not come true within {LIMIT:.0f} s; the last value was {found!r}")
-        await asyncio.sleep(pause)
     return found
