@@ -19,7 +19,8 @@ TRIES = 15
 # `make chaos ARGS=linear` measures this many generators to the end; `make test` measures fewer, and
 # no longer texts than one that takes 20 ms.
 SLOWEST = 10
-SLOWEST_QUICK, ENOUGH = 3, 0.02
+SLOWEST_QUICK, ENOUGH = 4, 0.02
+STANDS_OUT = 2000  # characters
 
 Makers = Iterable[tuple[str, Callable[[int], AnyStr]]]
 
@@ -152,11 +153,12 @@ def too_slow(
 ) -> dict[str, float]:
     """Return the generators on which a function is not linear, each with its ratio.
 
-    Growth is measured on the generators that are slowest at an eighth of the length: a quadratic
-    function already stands out there.
+    Growth is measured on the generators that are slowest at an eighth of the length, or at 2,000
+    characters if that is more: a quadratic function already stands out there.
     """
     found = dict(makers)
-    first = {name: seconds(run, make(most // 8)) for name, make in found.items()}
+    size = min(most, max(most // 8, STANDS_OUT))
+    first = {name: seconds(run, make(size)) for name, make in found.items()}
     slowest = sorted(first, key=lambda name: -first[name])[: SLOWEST_QUICK if quick else SLOWEST]
     enough = ENOUGH if quick else math.inf
     ratios = {name: growth(run, found[name], most, enough=enough) for name in slowest}

@@ -126,7 +126,7 @@ PIECES = (
 )
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=8)  # `make chaos ARGS=linear` tries more
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=3))
 def test_the_time_grows_with_the_length(pieces: list[str]) -> None:
     def cost(length: int) -> float:

@@ -45,6 +45,7 @@ def page(embedded_site: str, browser: Browser, writer: Client) -> Iterator[Page]
     page.fill("input[name=password]", PASSWORD)
     page.get_by_test_id("login").click()
     expect(page.get_by_test_id("composer")).to_be_visible()
+    page.wait_for_load_state("networkidle")  # the suggestions come later than the posts
     yield page
     context.close()
 
@@ -183,7 +184,7 @@ def test_new_posts_never_move_the_page(page: Page, writer: Client) -> None:
     for number in (0, 3):
         post = posts(page).nth(number)
         if number:
-            page.reload()
+            page.reload(wait_until="networkidle")
             scroll_to_post(page, number)
         before = height(post)
         writer("POST", "posts", content="arrives while somebody reads")

@@ -80,7 +80,8 @@ def test_a_draft_is_opened_on_another_device_and_deleted(
 def test_a_post_is_scheduled_and_published_by_the_worker(
     site: str, browser: Browser, script: bool
 ) -> None:
-    words, name = "good morning", f"later{'js' if script else 'plain'}"
+    name = f"later{'js' if script else 'plain'}"
+    words = f"an early bird of {name}"
     page = writer(browser, site, name, script=script)
     page.get_by_test_id("composer").locator("textarea[name=content]").fill(words)
     page.get_by_test_id("save-draft").click()
