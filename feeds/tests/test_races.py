@@ -64,6 +64,7 @@ def walk(reader: User, size: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow(reason="threads that write while one reads")
 def test_readers_see_every_post_published_before_their_request_exactly_once_in_order(
     make_user: Make, settings: LazySettings
 ) -> None:

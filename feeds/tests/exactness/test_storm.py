@@ -20,6 +20,7 @@ pytestmark = [
 JUDGED, DONE = 100, 50
 
 
+@pytest.mark.slow(reason="threads that write while one reads")
 def test_every_read_that_no_write_overlaps_is_the_oracles(
     make_user: Callable[..., Any], settings: LazySettings
 ) -> None:

@@ -196,6 +196,7 @@ def test_the_choices_of_a_history_do_not_depend_on_the_state_of_the_site() -> No
         assert "data()" not in drawn, one.function.__name__
 
 
+@pytest.mark.slow(reason="random lives, each feed compared with the oracle")
 @pytest.mark.timeout(0 if "MODEL_EXAMPLES" in os.environ else 600)
 class TestMachine(TestCase):
     """The machine on the database of this run; MODEL_EXAMPLES in the environment: more examples."""

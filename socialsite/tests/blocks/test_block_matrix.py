@@ -391,6 +391,7 @@ FEW = {
 }
 
 
+@pytest.mark.slow(reason="thousands of requests")
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "readers",

@@ -21,6 +21,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Ite
         yield Catalogue(site, browser)
 
 
+@pytest.mark.slow(reason="axe on each page")
 @pytest.mark.e2e
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("look", [look for look in LOOKS if str(look) in TRIED], ids=str)

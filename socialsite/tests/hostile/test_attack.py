@@ -42,6 +42,7 @@ def journal() -> Journal:
     return Journal(site, lambda text: None)
 
 
+@pytest.mark.slow(reason="hundreds of hostile requests")
 @pytest.mark.e2e
 @pytest.mark.timeout(300)
 def test_a_slice_of_the_attack_finds_nothing(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ LEFT_MEGABYTES = 30
 PEAK_MEGABYTES = 300
 
 
+@pytest.mark.slow(reason="starts a site, sends the largest requests")
 def test_memory_returns_after_large_requests(tmp_path: Path) -> None:
     with embedded(tmp_path) as site:
         pid = int((tmp_path / "lock").read_text())

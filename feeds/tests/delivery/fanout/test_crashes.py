@@ -85,6 +85,7 @@ def delivered(stack: Stack, post_id: str) -> list[int]:
         return list(cursor.fetchone())
 
 
+@pytest.mark.slow(reason="starts a process for each point")
 def test_a_process_killed_at_any_point_of_a_delivery_loses_and_doubles_nothing() -> None:
     """Each of the thirteen points three times; `make chaos ARGS="fanout --rounds 50"` is longer."""
     command = site_processes.python("-m", "deploy.trials", "chaos", "fanout", "--rounds", "3")
@@ -95,6 +96,7 @@ def test_a_process_killed_at_any_point_of_a_delivery_loses_and_doubles_nothing()
     assert "\n39 kills;" in trial.stdout
 
 
+@pytest.mark.slow(reason="starts a stack and kills workers")
 def test_a_killed_worker_leaves_every_follower_the_post_exactly_once(
     stack: Stack, author: Client
 ) -> None:

@@ -81,6 +81,7 @@ def photo() -> bytes:
     return encoded(small.resize((4000, 3000)).convert("RGB"), "JPEG", quality=85)
 
 
+@pytest.mark.slow(reason="decodes the largest pictures")
 def test_the_worst_pictures_stay_within_their_memory_and_time(tmp_path: Path) -> None:
     for name, make in {"photo": photo, **WORST, **HOSTILE}.items():
         (tmp_path / name).write_bytes(make())

@@ -69,6 +69,7 @@ def mutated(dice: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow(reason="converts damaged videos")
 def test_damaged_videos_end_as_ready_or_failed(put: Make, settings: Any) -> None:
     settings.VIDEO_SECONDS = 5
     dice = random.Random(SEED)
