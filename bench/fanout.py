@@ -29,7 +29,7 @@ from websockets.sync.client import connect
 
 from bench.support import deliveries, harness
 from deploy.services import site_processes
-from deploy.stack import SERVICE_URLS, Stack
+from deploy.stack import Stack
 from socialsite.core.runtime import keys
 
 SETTLE_SECONDS = 0.3
@@ -239,7 +239,7 @@ def until_seen(report: harness.Report, world: deliveries.World) -> None:
     with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as folder:
         directory = Path(folder)
         directory.chmod(0o711)  # the services may run under another account
-        env = {name: os.environ[name] for name in SERVICE_URLS}
+        env = {name: os.environ[name] for name in site_processes.SERVICE_URLS}
         with Stack(directory, env={"DEMO": "0", **env}) as stack:
             followers = [Follower(stack.url, one) for one in tokens]
             for follower in followers:

@@ -23,7 +23,7 @@ from bench.support import harness, memory
 from bench.support.mixed import Crowd
 from deploy.services import site_processes
 from deploy.services.service import Service, free_port
-from deploy.stack import SERVICE_URLS, Stack
+from deploy.stack import Stack
 
 THREADS = 4
 STEPS = 8
@@ -69,16 +69,21 @@ def grown(
     return found
 
 
-def environment(**more: str) -> dict[str, str]:
-    """Return this process's environment without the URLs of services."""
-    plain = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
-    return {**plain, "BUDGETS": "0", "ACCESS_MINUTES": "1440", "DEMO": "0", **more}
+def settings(**more: str) -> dict[str, str]:
+    """Return the environment of a site that is measured."""
+    return {
+        **site_processes.environment(),
+        "BUDGETS": "0",
+        "ACCESS_MINUTES": "1440",
+        "DEMO": "0",
+        **more,
+    }
 
 
 def stack(report: harness.Report, options: argparse.Namespace, directory: Path) -> None:
     """Measure the stack after its start, then its HTTP workers under requests."""
     bare = floor()
-    with Stack(directory, env=environment(), durable=False) as running:
+    with Stack(directory, env=settings(), durable=False) as running:
         time.sleep(SETTLE_SECONDS)
         sizes = {
             name: memory.size_of(memory.family(service.pid))
@@ -128,7 +133,7 @@ def supervisor() -> memory.Size:
 def embedded(report: harness.Report, options: argparse.Namespace, directory: Path) -> None:
     """Measure the embedded mode with demo data under requests."""
     port = free_port()
-    env = environment(DATA_DIR=str(directory), PORT=str(port))
+    env = settings(DATA_DIR=str(directory), PORT=str(port))
     run_demo(env, options)
     server = Service(
         "embedded",

@@ -4,7 +4,6 @@
 ones, and exits with 1 when one failed.
 """
 
-import os
 import secrets
 import subprocess
 import sys
@@ -15,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from deploy.services.site_processes import PROJECT_DIR, python
-from deploy.stack import SERVICE_URLS
+from deploy.services.site_processes import PROJECT_DIR, environment, python
 
 AT_ONCE = 2
 
@@ -40,7 +38,7 @@ class Outcome(NamedTuple):
 
 def checks(data_dir: Path) -> list[Check]:
     """Return all checks, the slow ones first."""
-    plain = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    plain = environment()
     embedded = {**plain, "DATA_DIR": str(data_dir)}
     production = {
         **embedded,

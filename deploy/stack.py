@@ -38,7 +38,6 @@ from deploy.services.service import (
 )
 from socialsite.core.runtime import data_dir
 
-SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 BACKOFF_SECONDS = (0.5, 1, 2, 5, 10, 30)
 HEALTHY_SECONDS = 60  # a service that ran this long is restarted without delay
 CHECK_SECONDS = 0.2
@@ -131,9 +130,8 @@ class Stack:
         password = _password(own / "password")
 
         urls = self._start_databases(own, runtime, password)
-        inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
         self.env = {
-            **inherited,
+            **site_processes.environment(),
             "TRUSTED_PROXIES": "1",
             **self._given,
             **urls,
@@ -149,7 +147,8 @@ class Stack:
 
     def _start_databases(self, own: Path, runtime: Path, password: str) -> dict[str, str]:
         """Start MariaDB and Redis unless the environment names others; return the URLs of all."""
-        urls = {name: self._given[name] for name in SERVICE_URLS if self._given.get(name)}
+        known = site_processes.SERVICE_URLS
+        urls = {name: self._given[name] for name in known if self._given.get(name)}
         if "DATABASE_URL" not in urls:
             port = free_port()
             urls["DATABASE_URL"] = databases.mysql_url(port, password)
@@ -340,7 +339,7 @@ def main() -> int:
     stack = Stack(
         Path(os.environ.get("DATA_DIR") or site_processes.PROJECT_DIR / "data"),
         int(port),
-        {name: os.environ[name] for name in SERVICE_URLS if os.environ.get(name)},
+        {name: os.environ[name] for name in site_processes.SERVICE_URLS if os.environ.get(name)},
         host=host,
         echo=print_line,
     )

@@ -30,7 +30,7 @@ from deploy import check, selection, timings
 from deploy.services import migrated, per_process, site_processes
 from deploy.services.service import ServiceError, tied
 from deploy.services.throwaway import throw_away_services
-from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
+from deploy.stack import StopSignal, stop_on_signals
 
 NO_TESTS = 5  # pytest's exit code for an empty selection
 GRACE_SECONDS = 30
@@ -225,7 +225,7 @@ def _passes(running: contextlib.ExitStack, directory: Path, arguments: Sequence[
     stacks = [_stack(running, directory / f"stack-{n}") for n in range(processes)]
     # A full disk of this machine must not fail tests.
     base = {
-        **{key: value for key, value in os.environ.items() if key not in SERVICE_URLS},
+        **site_processes.environment(),
         "PYTHONUNBUFFERED": "1",
         "MEDIA_MIN_FREE_PERCENT": "0",
         "LINK_PREVIEWS": "0",

@@ -16,7 +16,7 @@ from pathlib import Path
 from deploy.services import migrated, site_processes
 from deploy.services.service import ServiceError, tied
 from deploy.services.throwaway import throw_away_services
-from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
+from deploy.stack import StopSignal, stop_on_signals
 
 PACKAGES = ("bench", "chaos")
 
@@ -31,7 +31,7 @@ def run(package: str, name: str, arguments: list[str]) -> int:
     """Run one program on services of its own and return its exit code."""
     if migrated.MARIADB not in os.environ:
         os.environ.update(migrated.ensure())  # for the services that start here
-    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    inherited = site_processes.environment()
     with tempfile.TemporaryDirectory(prefix=f"socialsite-{package}-") as folder:
         directory = Path(folder)
         directory.chmod(0o711)  # services may run under another account

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from deploy.services import databases
 from deploy.services.service import free_port
-from deploy.services.site_processes import LOOPBACK, PROJECT_DIR, program, python
+from deploy.services.site_processes import LOOPBACK, PROJECT_DIR, environment, program, python
 
 # The environment variables: a file of SQLite, and the data directory of a stopped MariaDB with
 # the database of a site and the one of tests.
@@ -45,7 +45,10 @@ def ensure() -> dict[str, str]:
                 (made / "run").mkdir(mode=0o711)
                 with ThreadPoolExecutor(2) as pool:
                     list(pool.map(lambda make: make(made), (_sqlite, _mariadb)))
-                shutil.copytree(made, found, ignore=shutil.ignore_patterns("run"))
+                # Renamed when it is whole: a copy that was interrupted is never used.
+                shutil.rmtree(CACHE / "new", ignore_errors=True)
+                shutil.copytree(made, CACHE / "new", ignore=shutil.ignore_patterns("run"))
+                (CACHE / "new").rename(found)
     return {SQLITE: str(found / "db.sqlite3"), MARIADB: str(found / "mariadb" / "data")}
 
 
@@ -74,10 +77,9 @@ def _origin() -> str:
 
 
 def _migrate(env: dict[str, str]) -> None:
-    inherited = {key: value for key, value in os.environ.items() if not key.endswith("_URL")}
     subprocess.run(
         python("manage.py", "migrate", "--verbosity=0"),
-        env={**inherited, **env},
+        env={**environment(), **env},
         cwd=PROJECT_DIR,
         check=True,
     )

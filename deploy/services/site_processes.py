@@ -17,6 +17,7 @@ from deploy.services.service import Service, ServiceError
 
 PROJECT_DIR = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
+SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 # Each HTTP worker listens on its own socket: of several processes that accept from one socket, one
 # may get most connections, and keeps them.
 HTTP = ("http1", "http2")
@@ -29,6 +30,11 @@ def program(*names: str) -> str:
         if found := shutil.which(name, path=path):
             return found
     raise ServiceError(f"{names[0]} is not installed")
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of this process without the URLs of its services."""
+    return {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
 
 
 def python(*words: str) -> list[str]:

@@ -21,8 +21,7 @@ from django.conf import settings
 from kombu.transport.virtual import base as virtual
 
 from deploy.services.service import Service, free_port
-from deploy.services.site_processes import PROJECT_DIR, python
-from deploy.stack import SERVICE_URLS
+from deploy.services.site_processes import PROJECT_DIR, environment, python
 from socialsite.core.runtime import embedded
 from socialsite.tests.stacks import put_database
 from socialsite.tests.support.waiting import LIMIT, eventually
@@ -32,8 +31,7 @@ pytestmark = pytest.mark.embedded
 
 def site_environment(data_dir: Path, **extra: str) -> dict[str, str]:
     """Return the environment of an embedded site with its own data directory."""
-    plain = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
-    return {**plain, "DATA_DIR": str(data_dir), "DEMO": "0", **extra}
+    return {**environment(), "DATA_DIR": str(data_dir), "DEMO": "0", **extra}
 
 
 @pytest.fixture

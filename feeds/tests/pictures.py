@@ -4,25 +4,19 @@ from accounts.models import User
 from socialsite.core.models import Media
 
 
-def make_picture(owner: User, name: str = "a") -> Media:
+def make_picture(
+    owner: User, name: str = "a", *, width: int = 4, height: int = 3, alt: str = ""
+) -> Media:
     return Media.objects.create(
         owner_id=owner.pk,
         name=f"aa/{name}.jpg",
         thumb_name=f"aa/{name}-s.jpg",
-        width=4,
-        height=3,
+        width=width,
+        height=height,
         size=1,
+        alt=alt,
     )
 
 
 def make_numbered_picture(owner: User, number: int = 0) -> Media:
-    """Create a row of a picture; publishing never opens the file."""
-    return Media.objects.create(
-        owner_id=owner.pk,
-        name=f"aa/{number}.jpg",
-        thumb_name=f"aa/{number}-s.jpg",
-        width=640,
-        height=480,
-        size=1,
-        alt=f"picture {number}",
-    )
+    return make_picture(owner, str(number), width=640, height=480, alt=f"picture {number}")

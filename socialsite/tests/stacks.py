@@ -2,13 +2,10 @@
 
 import contextlib
 import json
-import os
-import subprocess
-import tempfile
+import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +14,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from deploy.services import migrated
 from deploy.services.service import Service, free_port
-from deploy.services.site_processes import PROJECT_DIR, python
-from deploy.stack import SERVICE_URLS, Stack
+from deploy.services.site_processes import PROJECT_DIR, environment, python
+from deploy.stack import Stack
 from socialsite.tests.support.waiting import LIMIT_MS
 
 # Debian's Chromium, and the same without what a headless browser never shows: half the processor
@@ -75,15 +72,13 @@ def full_stack(directory: Path, **env: str) -> Iterator[Stack]:
 @contextlib.contextmanager
 def embedded(directory: Path, **env: str) -> Iterator[str]:
     """The site in one process, as `make run` starts it; yields its address."""
-
     port = free_port()
-    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
     put_database(directory)
     service = Service(
         name="embedded",
         argv=python("manage.py", "serve"),
         env={
-            **inherited,
+            **environment(),
             "DATA_DIR": str(directory),
             "PORT": str(port),
             "DEMO": "0",
@@ -105,23 +100,7 @@ def put_database(directory: Path) -> None:
     """Create a data directory with a migrated database, unless it has one."""
     directory.mkdir(exist_ok=True)
     if not (directory / DATABASE).exists():
-        (directory / DATABASE).write_bytes(_migrated())
-
-
-@cache
-def _migrated() -> bytes:
-    """Return a new database of the embedded mode; migrations take seconds, so they run once."""
-    if template := os.environ.get(migrated.SQLITE):
-        return Path(template).read_bytes()
-    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
-    with tempfile.TemporaryDirectory(prefix="socialsite-migrated-") as name:
-        subprocess.run(
-            python("manage.py", "migrate", "--verbosity=0"),
-            env={**inherited, "DATA_DIR": name},
-            cwd=PROJECT_DIR,
-            check=True,
-        )
-        return (Path(name) / DATABASE).read_bytes()
+        shutil.copyfile(migrated.ensure()[migrated.SQLITE], directory / DATABASE)
 
 
 def answers(url: str) -> bool:

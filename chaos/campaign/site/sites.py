@@ -15,7 +15,7 @@ from redis import Redis
 from accounts.tests.tokens import forgery
 from deploy.services import databases, site_processes
 from deploy.services.service import Service, free_port
-from deploy.stack import SERVICE_URLS, Stack
+from deploy.stack import Stack
 from socialsite.core.rate_limits.budgets import TABLE, Guesses
 from socialsite.tests.stacks import answers
 
@@ -282,8 +282,12 @@ def _embedded(
     env: dict[str, str],
     staff: Sequence[Staff],
 ) -> Iterator[Site]:
-    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
-    whole = {**inherited, "DATA_DIR": str(folder), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
+    whole = {
+        **site_processes.environment(),
+        "DATA_DIR": str(folder),
+        "PORT": str(port),
+        "PYTHONUNBUFFERED": "1",
+    }
     whole |= env
     (folder / "stack").mkdir(parents=True, exist_ok=True)
     _make_staff(whole, staff)  # before it serves, so that no other process has the data

@@ -5,7 +5,6 @@ the demo data.
 """
 
 import contextlib
-import os
 import subprocess
 import urllib.parse
 from collections.abc import Iterator
@@ -15,8 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from deploy.services.site_processes import PROJECT_DIR, python
-from deploy.stack import SERVICE_URLS
+from deploy.services.site_processes import PROJECT_DIR, environment, python
 from socialsite.tests import stacks
 from socialsite.tests.stacks import Client
 
@@ -152,14 +150,13 @@ VIEWS = (
 def demo_site(directory: Path, people: int, posts: int) -> Iterator[str]:
     """Start the site in one process with finished demo data; yields its address."""
     env = {"DEMO": "0", "NAME_POLICY": "open", "BUDGETS": "0"}
-    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
-    for command in (("migrate",), ("demo", f"--people={people}", f"--posts={posts}")):
-        subprocess.run(
-            python("manage.py", *command, "--verbosity=0"),
-            env={**inherited, "DATA_DIR": str(directory), **env},
-            cwd=PROJECT_DIR,
-            check=True,
-        )
+    stacks.put_database(directory)
+    subprocess.run(
+        python("manage.py", "demo", f"--people={people}", f"--posts={posts}", "--verbosity=0"),
+        env={**environment(), "DATA_DIR": str(directory), **env},
+        cwd=PROJECT_DIR,
+        check=True,
+    )
     with stacks.embedded(directory, **env) as site:
         yield site
 

@@ -25,6 +25,7 @@ from accounts.tests.browsers import browser_of
 from accounts.tokens import cookies
 from feeds.models import Post
 from socialsite import settings as site_settings
+from socialsite.tests.support.forms import csrf_token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -141,9 +142,7 @@ def test_a_right_csrf_token_from_another_origin_writes_nothing(
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = browser_of(make_user()).cookies
     page = strict.get("/").content.decode()
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
-    assert token
-    form = {"kind": "micro", "content": "hello", "csrfmiddlewaretoken": token[1]}
+    form = {"kind": "micro", "content": "hello", "csrfmiddlewaretoken": csrf_token(page)}
     assert strict.post("/posts", form, headers={"origin": origin}).status_code == 403
     assert strict.post("/posts", form).status_code in (302, 303)
     assert Post.objects.count() == 1

@@ -1,14 +1,13 @@
 """People who have just signed up, each in a browser of their own."""
 
-import re
-from html import unescape
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from socialsite.tests.support.forms import csrf_token
+
 PASSWORD = "right.pass1"
-HIDDEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 def newcomer(browser: Browser, site: str, username: str, nickname: str, **options: Any) -> Page:
@@ -44,10 +43,8 @@ def sign_up(context: BrowserContext, username: str, nickname: str) -> str:
 
     The context has the cookies of the new person afterwards.
     """
-    found = HIDDEN.search(context.request.get("/register").text())
-    assert found
     form: dict[str, str | float | bool] = {
-        "csrfmiddlewaretoken": unescape(found[1]),
+        "csrfmiddlewaretoken": csrf_token(context.request.get("/register").text()),
         "username": username,
         "nickname": nickname,
         "password": PASSWORD,

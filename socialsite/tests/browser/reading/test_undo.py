@@ -5,7 +5,6 @@ The seconds of the pages pass when a test says so: nothing is sent because the m
 
 import contextlib
 import json
-import re
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, R
 
 from socialsite.tests import stacks
 from socialsite.tests.browser.kicking import PASSWORD, Member
+from socialsite.tests.support.forms import csrf_token
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
@@ -368,9 +368,12 @@ def test_a_page_of_a_person_who_is_no_longer_signed_in_deletes_nothing(
     delete_comment(page, comment)
     guest.context.clear_cookies()
     login = guest.context.request
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', login.get("/login").text())
-    assert token
-    form = {"username": "hostofit", "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
+    token = csrf_token(login.get("/login").text())
+    form: dict[str, str | float | bool] = {
+        "username": "hostofit",
+        "password": PASSWORD,
+        "csrfmiddlewaretoken": token,
+    }
     assert login.post("/login", form=form, headers={"Referer": f"{site}/login"}).ok
     move_away(page)
     pass_seconds(page)
