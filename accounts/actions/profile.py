@@ -11,6 +11,7 @@ from socialsite.core.events import publish
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.media import pictures
 from socialsite.core.models import Media
+from socialsite.core.text import clean
 
 
 class _Picture(NamedTuple):
@@ -37,6 +38,8 @@ def check_profile(user: User, given: Mapping[str, Any]) -> dict[str, Any]:
     if "nickname" in columns:
         nickname = _nickname(user, columns["nickname"])
         columns |= {"nickname": nickname, "nickname_key": validators.key_of(nickname)}
+    if "bio" in columns:
+        columns["bio"] = clean(columns["bio"])
     for name in ("place", "pronouns"):
         if name in columns:
             columns[name] = validators.one_line(columns[name])

@@ -170,6 +170,15 @@ def test_texts_of_one_line_lose_what_is_invisible(user: User) -> None:
     assert (changed.place, changed.pronouns) == ("Kun ming 1", "é")
 
 
+def test_the_bio_is_cleaned_at_every_entrance(user: User, browser: Client, api_for) -> None:
+    typed, kept = "  one\rtwo\x0cthree\x85\u3164 ", "one\ntwo\nthree\n\u3164"
+    assert browser.post(PAGE, {"bio": typed}).status_code == 303
+    user.refresh_from_db()
+    assert user.bio == kept
+    actions.edit_profile(user, bio="")
+    assert api_for(user).patch(ME, {"bio": typed}, format="json").json()["bio"] == kept
+
+
 # --- pictures -----------------------------------------------------------------------------------
 def test_pictures_are_cut_around_their_centre(browser: Client, user: User) -> None:
     form = {"avatar": thirds((900, 300)), "banner": thirds((600, 900))}

@@ -14,7 +14,7 @@ from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, Text
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
-from socialsite.core.text import clean
+from socialsite.core.text import clean, one_line
 
 _NO_VISIBILITY = gettext_lazy("Must be one of: %(choices)s.")
 
@@ -79,7 +79,7 @@ def compose(
     `poll` is new at `now` (Unix ms, by default the database's clock), `kept_poll` that of the post.
     Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
     """
-    words = PostContent(title=clean(title), content=clean(content), video_url=video_url.strip())
+    words = PostContent(title=one_line(title), content=clean(content), video_url=video_url.strip())
     words.note, words.sensitive = clean(note), sensitive
     texts = {"title": words.title, "note": words.note, "content": words.content}
     wrong = limits(kind, visibility, texts, images)

@@ -21,7 +21,7 @@ from socialsite.core import db
 from socialsite.core.http.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from socialsite.core.media import pictures, video_links
 from socialsite.core.media.videos import uploads as videos
-from socialsite.core.text import clean
+from socialsite.core.text import clean, one_line
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -197,7 +197,8 @@ def _fill(draft: Draft, values: Mapping[str, Any]) -> None:
     for name in (*COLUMNS, "publish_at"):
         if name in values:
             setattr(draft, name, values[name])
-    texts = {name: clean(getattr(draft, name)) for name in ("title", "note", "content")}
+    texts = {name: clean(getattr(draft, name)) for name in ("note", "content")}
+    texts["title"] = one_line(draft.title)
     for name, text in texts.items():
         setattr(draft, name, text)
     wrong = limits(draft.kind, draft.visibility, texts, len(values.get("images", ())))

@@ -23,9 +23,9 @@ from socialsite.core.rate_limits.request_budgets import READS, takes
 from socialsite.core.text.spans import beginning
 
 SIZE, TITLE_MAX = 20, 80
-# Characters that texts may have and XML may not.
 VIDEO = '<br><video controls src="{}" poster="{}"></video>'
-_NOT_IN_XML = re.compile("[\ufffe\uffff]")
+# XML 1.0, section 2.2: all other characters make a file that no reader opens.
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @require_safe

@@ -155,8 +155,16 @@ def test_replies_are_below_the_root_and_name_the_answered_comment(post, reader, 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "  \n\t ", "\u200b\u200d\ufeff", "\u3000\u2003", "x" * 1001, "a\0b", "a\ud800b"],
-    ids=["empty", "blank", "invisible", "wide blanks", "too long", "NUL", "surrogate"],
+    [
+        pytest.param("", id="empty"),
+        pytest.param("  \n\t ", id="blank"),
+        pytest.param("\u200b\u200d\ufeff", id="invisible"),
+        pytest.param("\u3000\u2003", id="wide blanks"),
+        pytest.param("\u3164\u2800\ufe0f", id="fillers"),
+        pytest.param("x" * 1001, id="too long"),
+        pytest.param("a\0b", id="NUL"),
+        pytest.param("a\ud800b", id="surrogate"),
+    ],
 )
 def test_a_text_that_is_no_comment_is_refused(text, post, reader) -> None:
     with pytest.raises(InvalidInput) as refused:

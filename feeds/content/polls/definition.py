@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from socialsite.core.http.errors import Text
 from socialsite.core.http.json import iso
-from socialsite.core.text import clean
+from socialsite.core.text import one_line
 
 OPTIONS_MIN, OPTIONS_MAX, OPTION_MAX = 2, 8, 80
 _MS = timedelta(milliseconds=1)
@@ -65,7 +65,7 @@ class Poll(TypedDict):
 
 def tidy(given: Given) -> Given:
     """Return the poll with clean options, each in one line."""
-    return Given(**{**given, "options": [" ".join(clean(one).split()) for one in given["options"]]})
+    return Given(**{**given, "options": [one_line(one) for one in given["options"]]})
 
 
 def flaws(given: Given, now: int, *, whole: bool) -> list[Text]:

@@ -64,6 +64,20 @@ def test_a_person_has_an_atom_feed_as_guests_see_it(
     )
 
 
+def test_no_text_breaks_the_feeds_that_have_it(author: User, make_user: Make) -> None:
+    codes = [*range(0x20), *range(0x7F, 0xA1), 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF]
+    entities = "".join(f"&#{code};" for code in codes)
+    raw = "".join(chr(code) for code in codes[1:] if not 0xD800 <= code < 0xE000)
+    linked = f"`{entities}` [{entities}](/{entities} '{entities}') ![{entities}](1)"
+    for words in (entities, raw, linked, "&NewLine;&Tab;"):
+        post = actions.publish(author, kind="article", title=f"T{raw}", content=f"#cats {words}")
+    for words in (entities, raw):
+        actions.publish(author, content=f"#cats {words}")
+    actions.repost(make_user("reader"), post.pk, f"{raw}!")
+    for path in ("/@author/feed.atom", "/tags/cats/feed.atom", "/@reader/feed.atom"):
+        assert found(atom(path), "a:entry/a:summary/text()")
+
+
 def test_a_feed_reader_loads_a_feed_only_if_it_changed(author: User) -> None:
     actions.publish(author, content="one #tea")
     for path in ("/@author/feed.atom", "/tags/tea/feed.atom"):

@@ -3,20 +3,39 @@
 Rendering a text as HTML belongs to `socialsite.pages.jinja`.
 """
 
+import re
 import unicodedata
 
+# Unicode's ends of lines and paragraphs. XML forbids some of them, forms send CRLF.
+_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Categories of invisible characters: controls, joiners and marks of direction, spaces and
 # separators.
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))
+# Letters, marks and signs that are drawn as nothing: joiners and fillers of Hangul, vowels of
+# Khmer, selectors of variants, an empty Braille pattern.
+_EMPTY = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
 
 
 def clean(text: str) -> str:
     """Trim, convert line ends to LF, and drop control characters except line feed and tab.
 
-    A text with only invisible characters (zero-width) becomes empty.
+    A text with only invisible characters (zero-width, fillers) becomes empty.
     """
-    text = text.replace("\r\n", "\n")
-    kept = [c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs")]
-    if all(unicodedata.category(c) in _UNSEEN for c in kept):
+    text = without_controls(text)
+    if all(unicodedata.category(c) in _UNSEEN for c in _EMPTY.sub("", text)):
         return ""
-    return "".join(kept).strip()
+    return text.strip()
+
+
+def one_line(text: str) -> str:
+    """Return the same in one line, with single spaces."""
+    return " ".join(clean(text).split())
+
+
+def without_controls(text: str) -> str:
+    """Convert line ends to LF, and drop control characters except line feed and tab."""
+    text = _LINE_END.sub("\n", text)
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))

@@ -25,11 +25,12 @@ from markdown_it import MarkdownIt
 from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock, blockquote, list_block, table
-from markdown_it.rules_inline import StateInline, image, link
+from markdown_it.rules_inline import StateInline, entity, image, link
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_def, footnote_ref
 
+from socialsite.core.text import without_controls
 from socialsite.core.text.spans import Kind, Span, spans
 
 # Nesting of blocks, such as quotes: deeper blocks are text of the innermost one.
@@ -155,6 +156,7 @@ def _parser() -> MarkdownIt:
     block.at("table", _table, within)
     inline.at("text", _text)
     inline.before("text", "span", _span)
+    inline.at("entity", _entity)
     inline.at("link", _link)
     inline.at("image", _image)
     inline.at("footnote_ref", _footnote)
@@ -280,6 +282,15 @@ def _text(state: Any, silent: bool) -> bool:
     if not silent:
         state.append_pending(state.src[begin:end])
     state.pos = end
+    return True
+
+
+def _entity(state: Any, silent: bool) -> bool:
+    """A character by its number or name; a text has no control characters this way either."""
+    if not entity(state, silent):
+        return False
+    if not silent:
+        state.tokens[-1].content = without_controls(state.tokens[-1].content)
     return True
 
 

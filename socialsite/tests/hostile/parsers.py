@@ -513,6 +513,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "an address in one",
     ),
     "socialsite/core/runtime/service_keys.py": OURS,
+    "socialsite/core/text/__init__.py": ("a text, cleaned",),
     "socialsite/core/text/markdown.py": ("the words of an article", "an article"),
     "socialsite/pages/articles.py": ("an article", "the time to read an article"),
     "socialsite/core/text/spans.py": ("names and addresses of a text", "tags of a text"),

@@ -31,6 +31,7 @@ def signs(text: str) -> list[str]:
         ("```py\nx = 1\n```\n\nend", "x = 1\n\nend"),
         ("Tea.[^1]\n\n[^1]: Green tea.", "Tea.\nGreen tea."),
         ("<b>not HTML</b> &lt; &amp;", "<b>not HTML</b> < &"),
+        ("one&#12;two&#13;three&#x85;four&#7;", "one\ntwo\nthree\ufffdfour\ufffd"),
         ("2 * 3 * 4 and snake_case_word", "2 * 3 * 4 and snake_case_word"),
     ],
 )
