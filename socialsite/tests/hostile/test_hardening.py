@@ -84,6 +84,27 @@ def test_no_code_unpickles_runs_programs_or_connects_to_other_machines() -> None
     assert set(found) == ALLOWED
 
 
+def test_the_document_names_every_place_that_sends_requests_to_others() -> None:
+    client = "socialsite/core/http/client/"
+    sends = {("outgoing", "fetch"), ("outgoing", "check"), ("web_push", "send")}
+    found = {f"{client}outgoing.py"}
+    for path, tree in sources():
+        calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+        called = {
+            (getattr(func.value, "id", ""), func.attr)
+            for func in calls
+            if isinstance(func, ast.Attribute)
+        }
+        if called & sends and not path.startswith(client):
+            found.add(path)
+    [paragraph] = re.findall(
+        r"^The site itself sends requests .*?\n\n",
+        (ROOT / "docs" / "security.md").read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
+    assert set(re.findall(r"`([\w/]+\.py)`", paragraph)) == found
+
+
 def test_scripts_neither_evaluate_texts_nor_write_markup_nor_store_secrets() -> None:
     bad = r"\beval\(|new Function|(inner|outer)HTML\s*\+?=|document\.write|insertAdjacentHTML"
     stored = r"Storage\.setItem\((\"\w+\"|\w+)|s\.setItem\((\w+)"
