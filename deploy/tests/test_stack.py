@@ -6,7 +6,6 @@ import pwd
 import signal
 import stat
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -154,16 +153,13 @@ def kill_http(stack: Stack) -> None:
 
 
 def start_http(stack: Stack, names: Sequence[str] = HTTP) -> None:
-    """Start HTTP workers together, and wait until nginx tries them again.
-
-    It leaves a worker that failed alone for the `fail_timeout` of one second, by a clock of whole
-    seconds. A slow machine only waits longer.
-    """
+    """Start HTTP workers together, and nginx anew, as it leaves those that failed alone."""
     for name in names:
         stack.processes[name].start(wait=False)
     for name in names:
         stack.processes[name].wait_ready()
-    time.sleep(2.5)
+    stack.stop("nginx")
+    stack.start("nginx")
 
 
 def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> None:
