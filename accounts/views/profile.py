@@ -60,9 +60,7 @@ def _stored(user: User) -> dict[str, Any]:
 def _typed(request: HttpRequest) -> dict[str, Any]:
     """Return the fields that the form has, except the pictures."""
     found: dict[str, Any] = {
-        name: request.POST[name].replace("\r\n", "\n")[:SHOWN_MAX]
-        for name in TEXTS
-        if name in request.POST
+        name: request.POST[name][:SHOWN_MAX] for name in TEXTS if name in request.POST
     }
     if "links" in request.POST:
         typed = [text.strip()[:SHOWN_MAX] for text in request.POST.getlist("links")]

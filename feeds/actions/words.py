@@ -16,6 +16,8 @@ from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
 from socialsite.core.text import clean, one_line
 
+# How each text of a post is kept.
+KEPT = {"title": one_line, "note": clean, "content": clean}
 _NO_VISIBILITY = gettext_lazy("Must be one of: %(choices)s.")
 
 Wrong = dict[str, list[Text]]
@@ -79,9 +81,9 @@ def compose(
     `poll` is new at `now` (Unix ms, by default the database's clock), `kept_poll` that of the post.
     Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
     """
-    words = PostContent(title=one_line(title), content=clean(content), video_url=video_url.strip())
-    words.note, words.sensitive = clean(note), sensitive
-    texts = {"title": words.title, "note": words.note, "content": words.content}
+    given = {"title": title, "note": note, "content": content}
+    texts = {name: KEPT[name](text) for name, text in given.items()}
+    words = PostContent(**texts, video_url=video_url.strip(), sensitive=sensitive)
     wrong = limits(kind, visibility, texts, images)
     words.poll = kept_poll
     if poll is not None:

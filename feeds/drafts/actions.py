@@ -14,14 +14,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import queries as accounts_queries
 from feeds import actions
-from feeds.actions.words import WRITTEN, limits
+from feeds.actions.words import KEPT, WRITTEN, limits
 from feeds.content.polls import definition
 from feeds.models import Draft, DraftImage, Post, PostContent
 from socialsite.core import db
 from socialsite.core.http.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from socialsite.core.media import pictures, video_links
 from socialsite.core.media.videos import uploads as videos
-from socialsite.core.text import clean, one_line
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -197,8 +196,7 @@ def _fill(draft: Draft, values: Mapping[str, Any]) -> None:
     for name in (*COLUMNS, "publish_at"):
         if name in values:
             setattr(draft, name, values[name])
-    texts = {name: clean(getattr(draft, name)) for name in ("note", "content")}
-    texts["title"] = one_line(draft.title)
+    texts = {name: keep(getattr(draft, name)) for name, keep in KEPT.items()}
     for name, text in texts.items():
         setattr(draft, name, text)
     wrong = limits(draft.kind, draft.visibility, texts, len(values.get("images", ())))

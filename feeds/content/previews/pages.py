@@ -19,7 +19,7 @@ from feeds.models import FoundPreview
 from socialsite.core.http.client import outgoing
 from socialsite.core.http.errors import AppError
 from socialsite.core.media import pictures
-from socialsite.core.text import clean
+from socialsite.core.text import one_line
 
 MAX_BYTES = 1_000_000
 REDIRECTS = 3
@@ -63,10 +63,10 @@ def read(address: str) -> Page | None:
     if answer is None or is_here(answer.url) or not _is_html(answer):
         return None
     found = described(_decoded(answer))
-    title = one_line(next(filter(None, map(found.get, (*_TITLES, "title"))), ""), TITLE_MAX)
+    title = shortened(next(filter(None, map(found.get, (*_TITLES, "title"))), ""), TITLE_MAX)
     if not title:
         return None
-    text = one_line(next(filter(None, map(found.get, _TEXTS)), ""), TEXT_MAX)
+    text = shortened(next(filter(None, map(found.get, _TEXTS)), ""), TEXT_MAX)
     shown = next(filter(None, map(found.get, _PICTURES)), "")
     return Page(title, text, _picture(answer.url, shown) if shown else b"")
 
@@ -94,9 +94,9 @@ def _unescaped(text: str) -> str:
     return html.unescape(text[:VALUE_MAX]).strip()
 
 
-def one_line(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
     """Return the beginning of a text in one line, of at most `most` characters."""
-    line = " ".join(clean(text[: 10 * most]).split())
+    line = one_line(text[: 10 * most])
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 

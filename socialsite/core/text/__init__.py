@@ -8,6 +8,8 @@ import unicodedata
 
 # Unicode's ends of lines and paragraphs. XML forbids some of them, forms send CRLF.
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+# The categories Cc and Cs, without tab and line feed.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 # Categories of invisible characters: controls, joiners and marks of direction, spaces and
 # separators.
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))
@@ -31,11 +33,10 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the same in one line, with single spaces."""
+    """Return a cleaned text in one line, with single spaces."""
     return " ".join(clean(text).split())
 
 
 def without_controls(text: str) -> str:
     """Convert line ends to LF, and drop control characters except line feed and tab."""
-    text = _LINE_END.sub("\n", text)
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    return _CONTROL.sub("", _LINE_END.sub("\n", text))
