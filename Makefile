@@ -39,17 +39,17 @@ worker: ## one Celery worker for DATABASE_URL, REDIS_URL and BROKER_URL; ARGS="-
 test: ## all checks and tests on throw-away services; ARGS="-k feed -x" selects tests
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
-	@exec $(PYTHON) -m deploy.testrun $(ARGS)
+	@exec $(PYTHON) -m deploy.dev.testrun $(ARGS)
 
 testall: ## the same, but every test in every mode that it can run in; for nights and releases
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
-	@exec $(PYTHON) -m deploy.testrun --every-mode $(ARGS)
+	@exec $(PYTHON) -m deploy.dev.testrun --every-mode $(ARGS)
 
 check: ## lint, format, types, import contracts, templates, migrations, deployment settings
 	@deploy/packages.sh $(BUILD_PACKAGES)
 	@deploy/venv.sh dev
-	@exec $(PYTHON) -m deploy.check
+	@exec $(PYTHON) -m deploy.dev.check
 
 fmt: ## format code and templates
 	@deploy/packages.sh $(BUILD_PACKAGES)
@@ -60,29 +60,29 @@ fmt: ## format code and templates
 
 lock: ## regenerate requirements/lock after a change of a list: ARGS="--upgrade-package NAME"
 	@deploy/venv.sh tools
-	@exec .venv/tools/bin/python -m deploy.locks $(ARGS)
+	@exec .venv/tools/bin/python -m deploy.dev.locks $(ARGS)
 
 audit: ## check locked packages for known vulnerabilities, write sbom.cdx.json: ARGS="--ignore-vuln ID"
 	@deploy/venv.sh tools
-	@exec .venv/tools/bin/python -m deploy.audit $(ARGS)
+	@exec .venv/tools/bin/python -m deploy.dev.audit $(ARGS)
 
 bench: ## run benchmarks on throw-away services: ARGS="relations --edges 100000"; all without ARGS
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
-	@exec $(PYTHON) -m deploy.trials bench $(ARGS)
+	@exec $(PYTHON) -m deploy.dev.trials bench $(ARGS)
 
 chaos: ## run long fault-injection trials on throw-away services: ARGS="relations --operations 100000"
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
-	@exec $(PYTHON) -m deploy.trials chaos $(ARGS)
+	@exec $(PYTHON) -m deploy.dev.trials chaos $(ARGS)
 
 gallery: ## screenshots of every page in data/gallery: ARGS="--axe --docs --views home,post"
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
-	@exec $(PYTHON) -m deploy.gallery $(ARGS)
+	@exec $(PYTHON) -m deploy.dev.gallery $(ARGS)
 
 lighthouse: ## Lighthouse scores of the most visited pages, on phone and desktop: ARGS="--views home"
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@deploy/venv.sh tools
-	@exec $(PYTHON) -m deploy.lighthouse $(ARGS)
+	@exec $(PYTHON) -m deploy.dev.lighthouse $(ARGS)

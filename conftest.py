@@ -1,5 +1,6 @@
 """Fixtures of the whole project; people, posts and relations are made through actions only."""
 
+import gc
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -72,6 +73,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("embedded")
         if item.get_closest_marker("e2e"):
             item.add_marker(pytest.mark.xdist_group(_site_of(item)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what tests make, not at the modules of all tests.
+
+    Its full collections took a tenth of the CPU time of the tests.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _site_of(item: Any) -> str:
@@ -149,7 +161,7 @@ def _english() -> None:
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
     """Every test starts with an empty Redis, a closed breaker, full budgets and no guesses."""
-    from feeds.home import prefetch
+    from feeds.cards import prefetch
     from socialsite.core import redis
     from socialsite.core.rate_limits import local
 

@@ -16,7 +16,7 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         """Import the modules that register themselves."""
         importlib.import_module("accounts.subscribers")
-        importlib.import_module("accounts.tokens.schema")
+        importlib.import_module("accounts.request_auth.schema")
 
 
 class SiteAdminConfig(admin_apps.AdminConfig):

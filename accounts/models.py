@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from socialsite.core.http.client import web_push
+from socialsite.core.client import web_push
 from socialsite.core.ids import new_id
 from socialsite.core.media import pictures
 from socialsite.core.search import postings
@@ -44,7 +44,7 @@ class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[
 class User(AbstractBaseUser):
     """One person. Rows are never deleted: `deleted_at` closes the account."""
 
-    # Of usernames, and of nicknames under the classic rule; `accounts.validators` has the rules.
+    # Lengths of usernames, and of nicknames under the classic rule; see `naming.name_rules`.
     NAME_MIN, NAME_MAX = 4, 16
     # Code points; a visible character may have several. MySQL widens a column without copying the
     # table up to 63 characters.
@@ -72,7 +72,7 @@ class User(AbstractBaseUser):
     links = models.JSONField(default=list, blank=True)
     place = models.CharField(max_length=PLACE_MAX, blank=True, default="")
     pronouns = models.CharField(max_length=PRONOUNS_MAX, blank=True, default="")
-    # Of mails and of the browsers that sign in; empty for the language of each browser.
+    # The language of mails and of browsers that sign in; empty: each browser has its own.
     language = models.CharField(max_length=10, blank=True, default="")
     likes_shown = models.BooleanField(default=False)
     # Whether the home page shows the first steps, until they are done or skipped.
@@ -238,7 +238,7 @@ class PushSubscription(models.Model):
     endpoint_hash = models.CharField(max_length=64, unique=True)
     p256dh = models.CharField(max_length=web_push.P256DH_MAX)
     auth = models.CharField(max_length=web_push.AUTH_MAX)
-    # Of pushes to this device, if its person has chosen none.
+    # The language of pushes to this device, if its person has chosen none.
     language = models.CharField(max_length=10, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     # Failed requests since the last one that succeeded, and when the next one is due (Unix ms).

@@ -8,20 +8,21 @@ from django.conf import settings
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from accounts import cache, validators
+from accounts import cache
+from accounts import devices as device_names
+from accounts.credentials import two_factor
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
+from accounts.naming import name_rules
 from accounts.naming import search as name_search
-from accounts.sign_in import devices as device_names
-from accounts.sign_in import two_factor
 from socialsite.core import ids as core_ids
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.errors import UserNotFound
-from socialsite.core.http.json import iso
-from socialsite.core.http.pagination import Page, Position, cut
+from socialsite.core.errors import UserNotFound
 from socialsite.core.media import pictures
+from socialsite.core.positions import Page, Position, cut
+from socialsite.core.times import iso
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
 # that leaves such accounts out carries it.
@@ -90,7 +91,7 @@ def by_name(username: str) -> User:
 
 def is_name(text: str) -> bool:
     """Return whether a text is a valid username."""
-    return validators.USERNAME.fullmatch(text) is not None
+    return name_rules.USERNAME.fullmatch(text) is not None
 
 
 def any_by_name(username: str) -> User | None:
@@ -220,24 +221,14 @@ def profile_of(user: User) -> Profile:
 
 def staff_names() -> list[str]:
     """Return the usernames and nicknames of the people of staff."""
-    return [name for names in _staff_names() for name in names]
-
-
-@compiled
-def _staff_names() -> "QuerySet[User, Any]":
     # Every combination with a role of staff is above that of a member alone.
     staff = User.objects.active().filter(roles__gt=Role.MEMBER)
-    return staff.values_list("username", "nickname")
+    return [name for names in staff.values_list("username", "nickname") for name in names]
 
 
 def language_of(user_id: int) -> str:
     """Return the language that a person has chosen; empty for none."""
-    return "".join(_language(user_id))
-
-
-@compiled
-def _language(user_id: int) -> "QuerySet[User, str]":
-    return User.objects.filter(pk=user_id).values_list("language", flat=True)
+    return User.objects.filter(pk=user_id).values_list("language", flat=True).first() or ""
 
 
 def bare_profile() -> Profile:
@@ -277,7 +268,7 @@ def named(text: str) -> "QuerySet[User]":
 
     Nobody for a text that is empty. For composition: who is looked for may be known above this app.
     """
-    key = text.strip().removeprefix("@").lower()[: User.NICKNAME_MAX]
+    key = name_search.key_of(text)
     if not key:
         return User.objects.none()
     return User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))

@@ -16,14 +16,14 @@ from accounts.events import (
 from accounts.models import User
 from accounts.naming import search as name_search
 from accounts.push import actions as push_actions
+from socialsite.core.errors import Unavailable
 from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
-from socialsite.core.http.errors import Unavailable
-from socialsite.core.media import usage
+from socialsite.core.media import references
 from socialsite.core.models import Media
 
 
-@usage.register_use
+@references.register_use
 def is_on_profile(picture: Media) -> bool:
     """Return whether a person uses this picture as their avatar or banner."""
     names = picture.file_names()
@@ -31,7 +31,7 @@ def is_on_profile(picture: Media) -> bool:
     return people.filter(Q(avatar_name__in=names) | Q(banner_name__in=names)).exists()
 
 
-@usage.seen_by_all
+@references.seen_by_all
 def profile_pictures(pictures: Sequence[Media]) -> set[str]:
     """Return the files that are avatars and banners of open accounts; these are public."""
     people = User.objects.active().filter(pk__in={picture.owner_id for picture in pictures})
@@ -54,7 +54,7 @@ def index_names(event: UserRegistered | ProfileChanged) -> None:
 @on(UserBanned, UserUnbanned, after=True)
 def arrange_pictures(event: UserBanned | UserUnbanned) -> None:
     """Make the pictures of a banned person private, and public again when the ban is lifted."""
-    usage.arrange_all(event.user_id)
+    references.arrange_all(event.user_id)
 
 
 @on(TokensRevoked, after=True)

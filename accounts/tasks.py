@@ -5,9 +5,10 @@ from smtplib import SMTPException
 
 from celery import shared_task
 
+from accounts import addresses
 from accounts.events import MailWanted
 from accounts.mail import messages
-from accounts.sign_in import addresses, attempts
+from accounts.sign_in import attempts
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.ids import new_id

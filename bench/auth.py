@@ -93,7 +93,8 @@ def main() -> int:
 
     from accounts import actions as accounts_actions
     from accounts import cache, tokens
-    from accounts.tokens import authentication, decoding
+    from accounts.request_auth import authentication
+    from accounts.tokens import decoding
     from socialsite.core import redis
 
     report = harness.Report("auth", options)

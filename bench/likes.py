@@ -202,7 +202,7 @@ def threads(report: harness.Report, options: Any, people: Sequence[int], reader:
     from interactions.models import Comment
     from interactions.queries.threads import Sort
     from relations import actions as relations_actions
-    from socialsite.core.http.pagination import Position
+    from socialsite.core.positions import Position
 
     author = User.objects.get(pk=people[0])
     wide, deep = (feeds_actions.publish(author, content="hello").pk for _ in range(2))

@@ -69,7 +69,7 @@ def main() -> int:
     from django.test import Client
 
     from accounts import actions as accounts_actions
-    from accounts.sign_in import passwords
+    from accounts.credentials import passwords
 
     report = harness.Report("login_timing", options)
     dice = random.Random(options.seed)

@@ -100,7 +100,7 @@ class Bench:
         from feeds.models import Post
         from relations import queries as relations_queries
         from socialsite.core.db.page_filling import newest
-        from socialsite.core.http.pagination import Position
+        from socialsite.core.positions import Position
 
         authors = {viewer, *relations_queries.following_ids(viewer)}
         theirs = Post.objects.filter(author_id__in=authors, is_deleted=False)

@@ -189,7 +189,7 @@ class Bench:
 
     @staticmethod
     def _position(rows: Any, time: str, after: int) -> Any:
-        from socialsite.core.http.pagination import Position
+        from socialsite.core.positions import Position
 
         found = rows.order_by(f"-{time}", "-to_user_id").values_list(time, "to_user_id")
         return Position(*found[after : after + 1][0])

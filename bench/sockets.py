@@ -49,19 +49,19 @@ async def told(
     sockets: Sequence[ClientConnection], ids: Sequence[int]
 ) -> tuple[float, list[float]]:
     """Send one hint to all; return how long the sending took, and when each socket received it."""
-    from accounts.live import hints
-    from feeds.delivery.fanout import live_hints
+    from accounts import live_hints
+    from feeds.delivery.fanout import new_post_hints
 
     async def one(socket: ClientConnection) -> float:
-        while json.loads(await socket.recv())["type"] != live_hints.NEW_POSTS:
+        while json.loads(await socket.recv())["type"] != new_post_hints.NEW_POSTS:
             pass
         return time.perf_counter()
 
     waiting = [asyncio.create_task(one(socket)) for socket in sockets]
     await asyncio.sleep(0)
     began = time.perf_counter()
-    message = {"type": live_hints.NEW_POSTS, "count": 1}
-    await asyncio.to_thread(hints.push, ids, message)
+    message = {"type": new_post_hints.NEW_POSTS, "count": 1}
+    await asyncio.to_thread(live_hints.push, ids, message)
     sent = time.perf_counter() - began
     return sent, [moment - began for moment in await asyncio.gather(*waiting)]
 

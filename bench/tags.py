@@ -86,7 +86,7 @@ def works_of(
     from feeds import actions, queries
     from feeds.discovery.tags import queries as tag_queries
     from feeds.models import PostTag, Tag
-    from socialsite.core.http.pagination import Position
+    from socialsite.core.positions import Position
 
     def place(tag: int, depth: int) -> Position:
         rows = PostTag.objects.filter(tag_id=FIRST_TAG + tag).order_by("-position", "-post_id")

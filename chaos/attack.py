@@ -7,8 +7,9 @@ forged tokens; hostile pictures; texts of every script, and texts that slow pars
 that no client sends; and a fuzz of API and pages by people whose sessions are valid and renewed.
 
 It exits with 1 after a server error, a response that takes over two seconds, a leak to a viewer
-without access, or a traceback in a log. It also does so if less than 30 % of the fuzz's writes were
-accepted, as the fuzz then tested too little. Findings are printed with a request that reproduces
+without access, a traceback in a log, or a response of the API that the OpenAPI document does not
+describe. It also does so if less than 30 % of the fuzz's writes were accepted, as the fuzz then
+tested too little. Findings are printed with a request that reproduces
 them, and kept in a file.
 """
 
@@ -36,6 +37,7 @@ KINDS = {
     "slow": "over 2 s",
     "leak": "leaks",
     "traceback": "tracebacks in logs",
+    "document": "not as documented",
     "control": "should have worked",
 }
 

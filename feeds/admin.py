@@ -23,7 +23,7 @@ from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from accounts.tokens.requests import staff_of
+from accounts.request_auth.requests import staff_of
 from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader
 from feeds.delivery.fanout import progress
@@ -32,7 +32,7 @@ from feeds.discovery.tags import actions as tag_actions
 from feeds.models import Draft, FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor, Tag
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
-from socialsite.core.http.json import iso
+from socialsite.core.times import iso
 
 CHUNKS_SHOWN = 500
 

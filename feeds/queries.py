@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from django.db.models import F, Q, QuerySet
 
+from feeds import tiers
+from feeds.cards import hydration
+from feeds.cards.card import Card
+from feeds.cards.hydration import Companion, Hydration
+from feeds.content.plain_text import plain, signs
 from feeds.content.polls.definition import Definition
-from feeds.content.prose import plain, signs
-from feeds.delivery.fanout import tiers
-from feeds.home import hydration
-from feeds.home.hydration import Card, Companion, Hydration
 from feeds.home.page import HomeReading, count_new
-from feeds.home.viewer import reader_of
 from feeds.models import (
     OPEN,
     AuthorHead,
@@ -24,17 +24,18 @@ from feeds.models import (
     RecommendedAuthor,
     Visibility,
 )
+from feeds.readers import reader_of
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.errors import Forbidden, NotFound
-from socialsite.core.http.json import iso
-from socialsite.core.http.pagination import Page, Position, before, cut
+from socialsite.core.errors import Forbidden, NotFound
+from socialsite.core.positions import Page, Position, before, cut
+from socialsite.core.times import iso
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from accounts.tokens.requests import Viewer
+    from accounts.request_auth.requests import Viewer
 
 NEW_COUNT_MAX = 99
 # Versions of a page: those of an article are long.
@@ -306,7 +307,7 @@ class PostText(NamedTuple):
 
     @property
     def preview(self) -> str:
-        """What stands for the post in a list: its note, so that it stays folded, or its words."""
+        """The words of the post in a list: its note, so that it stays folded, or its text."""
         return self.note or self.title or self.plain or self.options
 
 
@@ -347,7 +348,7 @@ def _texts(posts: PostQuerySet) -> dict[int, PostText]:
 
 
 class Audience(TypedDict):
-    """Who can see a post; `people` is their number besides the author, None for everybody."""
+    """The readers of a post; `people` is their number besides the author, None for everybody."""
 
     visibility: str
     people: int | None

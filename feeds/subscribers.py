@@ -6,9 +6,9 @@ from functools import partial
 from django.db import transaction
 
 from accounts.models import User
-from feeds import cache, queries
+from feeds import cache, queries, tiers
 from feeds.actions import publishing
-from feeds.delivery.fanout import live_hints, plan, tiers
+from feeds.delivery.fanout import new_post_hints, plan
 from feeds.delivery.inbox import sync
 from feeds.discovery.search import indexing
 from feeds.events import PostDeleted, PostEdited, PostPreviewed, PostPublished
@@ -17,22 +17,22 @@ from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.events.registry import on
-from socialsite.core.http.pagination import Position
-from socialsite.core.media import usage
+from socialsite.core.media import references
 from socialsite.core.media.videos.events import VideoChanged
 from socialsite.core.models import Media
+from socialsite.core.positions import Position
 from socialsite.core.runtime.failpoints import failpoint
 
 BATCH = 1000
 
 
-@usage.register_use
+@references.register_use
 def is_in_a_post(picture: Media) -> bool:
     """Return whether a post shows a picture."""
     return PostImage.objects.filter(media_id=picture.pk, post__is_deleted=False).exists()
 
 
-@usage.register_use
+@references.register_use
 def is_in_a_draft(picture: Media) -> bool:
     """Return whether a draft has a picture or video."""
     if picture.is_video:
@@ -40,7 +40,7 @@ def is_in_a_draft(picture: Media) -> bool:
     return DraftImage.objects.filter(media_id=picture.pk).exists()
 
 
-@usage.seen_by_all
+@references.seen_by_all
 def in_public_posts(pictures: Sequence[Media]) -> set[str]:
     """Return the files of pictures in posts that guests may see."""
     ids = [picture.pk for picture in pictures]
@@ -49,7 +49,7 @@ def in_public_posts(pictures: Sequence[Media]) -> set[str]:
     return {name for picture in found for name in picture.file_names()}
 
 
-@usage.shows_to_reader
+@references.shows_to_reader
 def is_in_a_visible_post(picture: Media, viewer_id: int) -> bool:
     """Return whether a reader may see a post with this picture, by the visibility of posts."""
     return posts_with([picture.pk], viewer_id).exists()
@@ -137,12 +137,12 @@ def start_fanout(event: PostPublished) -> None:
 @on(PostPublished, after=True)
 def hint_followers(event: PostPublished) -> None:
     """Send live hints to connected followers who get no push (`fanout` sends the others)."""
-    mode = Post.objects.values_list("mode", flat=True).get(pk=event.id)
+    mode, ts_ms = Post.objects.values_list("mode", "position").get(pk=event.id)
     if not tiers.is_pulled(mode):
         return
-    for batch in live_hints.online_followers(event.author_id):
+    for batch in new_post_hints.online_followers(event.author_id):
         people = tiers.without_push(User.objects.filter(pk__in=batch), mode)
-        live_hints.publish(people.values_list("pk", flat=True))
+        new_post_hints.publish(people.values_list("pk", flat=True), ts_ms)
 
 
 @on(PostDeleted)

@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from django.db.models import Q
 
-from feeds.home.viewer import Reader
 from feeds.models import OPEN, Post, PostQuerySet, Visibility, named_to
+from feeds.readers import Reader
 from relations import queries as relations_queries
 
 

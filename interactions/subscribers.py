@@ -33,9 +33,9 @@ from interactions.events import (
 from interactions.models import ReportedKind, SubjectType
 from interactions.notifying import causes
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
+from socialsite.core.errors import Unavailable
 from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
-from socialsite.core.http.errors import Unavailable
 
 
 @on(PostDeleted)

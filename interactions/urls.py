@@ -7,15 +7,15 @@ from interactions.views import (
     comments,
     likes,
     notifications,
-    polls,
     reports,
     reposts,
     threads,
+    votes,
 )
 
 urlpatterns = [
     path("posts/<str:post_id>/like", likes.post_like, name="post_like"),
-    path("posts/<str:post_id>/vote", polls.post_vote, name="post_vote"),
+    path("posts/<str:post_id>/vote", votes.post_vote, name="post_vote"),
     path("posts/<str:post_id>/bookmark", bookmarks.post_bookmark, name="post_bookmark"),
     path("posts/<str:post_id>/repost", reposts.post_repost, name="post_repost"),
     path("posts/<str:post_id>/repost/undo", reposts.repost_undo, name="repost_undo"),

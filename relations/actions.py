@@ -21,8 +21,8 @@ from relations.pairs import locks, states
 from relations.pairs.states import Action
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled, compiled_update
+from socialsite.core.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 from socialsite.core.events import publish
-from socialsite.core.http.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 
 # In the log: the follow of `actor` was ended by `target`.
 REMOVE = "removed"

@@ -16,8 +16,9 @@ from django.utils.translation import gettext_lazy
 from accounts import queries as accounts_queries
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from socialsite.core.admin import ReadOnlyAdmin
-from socialsite.core.http.json import iso
 from socialsite.core.ids import MAX_ID
+from socialsite.core.text.spans import without_at
+from socialsite.core.times import iso
 
 HISTORY = 100
 NOBODY = -1
@@ -49,7 +50,7 @@ class ByPersonAdmin(ReadOnlyAdmin):
 
 
 def _id_of(word: str) -> int:
-    user = accounts_queries.any_by_name(word.removeprefix("@"))
+    user = accounts_queries.any_by_name(without_at(word))
     if user is not None:
         return user.pk
     is_id = word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))

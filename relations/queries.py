@@ -26,8 +26,8 @@ from relations.models import (
 from relations.pairs import states
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.errors import UserNotFound
-from socialsite.core.http.pagination import Page, Position, before, cut
+from socialsite.core.errors import UserNotFound
+from socialsite.core.positions import Page, Position, before, cut
 
 Person = dict[str, Any]
 

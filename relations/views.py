@@ -22,18 +22,20 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from relations import actions, queries
 from relations.models import Relation
 from relations.pairs import states
 from relations.suggestions import actions as suggestion_actions
 from relations.suggestions import queries as suggestions
 from relations.suggestions import wording
-from socialsite.core.http import api, errors, return_addresses
+from socialsite.core import errors
+from socialsite.core.http import api, page_sizes, return_addresses
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import PEOPLE, READS, takes
+from socialsite.core.requests.request_budgets import PEOPLE, READS, takes
+from socialsite.core.text.spans import without_at
 
-PAGE_SIZE, PANEL_SIZE = 20, 3
+PANEL_SIZE = 3
 
 
 @require_safe
@@ -47,7 +49,7 @@ def people(request: PageRequest, username: str, kind: str) -> HttpResponse:
     profile = queries.profile(request.user, person)
     if profile["relation"] == Relation.BLACKLISTING.name:
         return HttpResponseRedirect(reverse("profile", args=[person.username]))
-    cursor, size = api.page_params(request, default=PAGE_SIZE)
+    cursor, size = api.page_params(request)
     mine = person.pk == request.user.pk
     searchable = mine and kind in queries.SEARCHED
     text = request.GET.get("q", "").strip() if searchable else ""
@@ -80,12 +82,12 @@ def blocked(request: PageRequest) -> HttpResponse:
     That is the way to block a person who blocks me, whose pages I cannot see.
     """
     me = member(request)
-    cursor, size = api.page_params(request, default=PAGE_SIZE)
+    cursor, size = api.page_params(request)
     username = request.GET.get("username", "").strip()
     wrong: errors.AppError | None = None
     if username:
         try:
-            found = _Named(me, username.removeprefix("@"))
+            found = _Named(me, without_at(username))
         except (errors.UserNotFound, errors.SelfRelation) as error:
             wrong = error
         else:
@@ -165,7 +167,9 @@ def suggested(request: PageRequest) -> HttpResponse:
     """Show people to follow; htmx gets the panel of another page, with a few of them."""
     me = member(request)
     in_panel = bool(request.htmx) and request.htmx.target == "suggestions"
-    cursor, size = api.page_params(request, default=PANEL_SIZE if in_panel else PAGE_SIZE)
+    cursor, size = api.page_params(
+        request, default=PANEL_SIZE if in_panel else page_sizes.PAGE_SIZE
+    )
     page = suggestions.suggested(me, cursor, size)
     back = return_addresses.own(request, request.htmx.current_url) if in_panel else None
     context = {

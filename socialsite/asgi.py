@@ -19,10 +19,9 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 django_application = get_asgi_application()
 
 from accounts.live.urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
-from socialsite.core.http.server import turns  # noqa: E402
 from socialsite.core.http.server.body_limits import Gate  # noqa: E402
 from socialsite.core.http.server.header_limits import Bounded  # noqa: E402
-from socialsite.core.runtime import memory  # noqa: E402
+from socialsite.core.runtime import concurrency, memory  # noqa: E402
 
 memory.tune()
 
@@ -35,11 +34,13 @@ async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
 
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # `accounts.live.handshake` decides which pages may open a socket, by the credential.
-places = turns.Places(turns.SLOW_ASGI, turns.LINE_ASGI)
+places = concurrency.Places(concurrency.SLOW_ASGI, concurrency.LINE_ASGI)
 application = Bounded(
     ProtocolTypeRouter(
         {
-            "http": Gate(turns.Turns(django_application, turns.REQUESTS_AT_ONCE, places)),
+            "http": Gate(
+                concurrency.Turns(django_application, concurrency.REQUESTS_AT_ONCE, places)
+            ),
             "websocket": URLRouter(routes),
         }
     )

@@ -3,12 +3,9 @@
 docs/configuration.md lists these fields; a test compares the two.
 """
 
-import fcntl
 import grp
-import json
 import os
 import re
-import secrets
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -17,11 +14,10 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from socialsite.core.rate_limits import budgets
-from socialsite.core.runtime import data_dir, keys, service_keys, vapid
+from socialsite.core.rate_limits.budget import Rate
+from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
-KEY_BYTES = 48
-KEYS_FILE = "keys.json"
 CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 METRICS_TOKEN_MIN = 8
 # With this threshold the posts of the demo's biggest author are pulled, as the demo has 300 people.
@@ -175,7 +171,7 @@ class Env(BaseSettings):
         600, ge=1, le=3600, description="maximum length of an uploaded video, in seconds"
     )
     FAILPOINT: str = Field("", description="name:n, kills the process at that point (tests only)")
-    _rates: dict[str, budgets.Rate | None] = PrivateAttr(default_factory=dict)
+    _rates: dict[str, Rate | None] = PrivateAttr(default_factory=dict)
 
     @field_validator(
         "SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", "SERVICE_KEYS", mode="before"
@@ -292,7 +288,7 @@ class Env(BaseSettings):
         return service_keys.read(self.SERVICE_KEYS)
 
     @property
-    def rates(self) -> dict[str, budgets.Rate | None]:
+    def rates(self) -> dict[str, Rate | None]:
         """The rate of every budget by name; None for no limit."""
         return self._rates
 
@@ -367,10 +363,10 @@ def _with_keys(env: Env) -> Env:
             " (`make_key` prints one, without DATABASE_URL)"
         )
     try:
-        stored = _stored_keys(env.DATA_DIR, missing) if missing else {}
+        stored = own_keys.stored(env.DATA_DIR, missing) if missing else {}
     except OSError as error:
         raise SystemExit(
-            f"Bad configuration:\n  DATA_DIR: {KEYS_FILE} cannot be read or written"
+            f"Bad configuration:\n  DATA_DIR: {own_keys.FILE} cannot be read or written"
             f" ({error.strerror}), so these must be set: {', '.join(missing)}"
         ) from None
     return env.model_copy(
@@ -382,31 +378,3 @@ def _with_keys(env: Env) -> Env:
             or (stored["VAPID_PRIVATE_KEY"] if env.embedded else ""),
         }
     )
-
-
-def _new_key(name: str) -> str:
-    return vapid.new() if name == "VAPID_PRIVATE_KEY" else secrets.token_urlsafe(KEY_BYTES)
-
-
-def _stored_keys(data_dir: Path, names: list[str]) -> dict[str, str]:
-    """Return the keys of DATA_DIR; generate those whose names are missing.
-
-    A lock on the directory guards this: processes that start together get the same keys. A file
-    from an older version keeps its keys.
-    """
-    path = data_dir / KEYS_FILE
-    directory = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
-        stored: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
-        made = {name: _new_key(name) for name in names if name not in stored}
-        if made:
-            stored |= made
-            draft = path.with_suffix(".new")
-            draft.unlink(missing_ok=True)  # left by a killed process
-            draft.touch(mode=0o600)
-            draft.write_text(json.dumps(stored))
-            draft.replace(path)
-    finally:
-        os.close(directory)
-    return stored

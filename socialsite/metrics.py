@@ -12,15 +12,15 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from accounts.sign_in import addresses
+from accounts import addresses
 from feeds.audit import verify
 from feeds.discovery.search import drift as search_drift
 from feeds.models import FanOut, FanOutChunk
 from interactions.actions import recount as interactions
 from relations.counters import counts, recount
+from socialsite.core import errors
 from socialsite.core.events import relay
-from socialsite.core.http import errors
-from socialsite.core.media import space
+from socialsite.core.media import disk_space
 from socialsite.core.media.videos import failures
 from socialsite.core.media.videos import queries as videos_queries
 from socialsite.core.models import Event
@@ -163,7 +163,7 @@ def _videos(registry: CollectorRegistry) -> None:
 def _disk(registry: CollectorRegistry) -> None:
     """Add the free share of the disk of pictures, as this process sees it."""
     text = "share of the disk of MEDIA_ROOT that is free, 0 to 1"
-    Gauge("socialsite_media_disk_free_ratio", text, registry=registry).set(space.free_share())
+    Gauge("socialsite_media_disk_free_ratio", text, registry=registry).set(disk_space.free_share())
     text = "1 while uploads are refused because that is below MEDIA_MIN_FREE_PERCENT"
     refused = Gauge("socialsite_uploads_refused_disk_full", text, registry=registry)
-    refused.set(space.is_disk_full())
+    refused.set(disk_space.is_disk_full())

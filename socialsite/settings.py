@@ -71,7 +71,7 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "accounts.tokens.middleware.TokenMiddleware",
+    "accounts.request_auth.middleware.TokenMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -299,7 +299,7 @@ STORAGES = {
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if EMBEDDED
-        else "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
+        else "socialsite.core.http.static_files.HashedStaticFilesStorage"
     },
 }
 

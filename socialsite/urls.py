@@ -10,12 +10,12 @@ from feeds.api.urls import person_patterns
 from relations.api.urls import suggestion_patterns
 from socialsite.api.schema import DocsView, SchemaView
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.requests.request_budgets import takes
 from socialsite.metrics import metrics
-from socialsite.pages import installed, views
-from socialsite.pages.reading import reading
+from socialsite.pages import views, web_app
+from socialsite.pages.content_preferences import reading
+from socialsite.pages.media_files import uploaded
 from socialsite.pages.security_txt import security_txt
-from socialsite.pages.uploads import uploaded
 
 handler400 = views.bad_request
 handler403 = views.permission_denied
@@ -48,9 +48,9 @@ urlpatterns = [
     re_path(r"^api/", csrf_exempt(views.not_found)),
     path(".well-known/security.txt", security_txt),
     path("favicon.ico", views.favicon),
-    path("manifest.webmanifest", installed.manifest, name="manifest"),
-    path("sw.js", installed.worker, name="worker"),
-    path("offline", installed.offline, name="offline"),
+    path("manifest.webmanifest", web_app.manifest, name="manifest"),
+    path("sw.js", web_app.worker, name="worker"),
+    path("offline", web_app.offline, name="offline"),
     path("settings/reading", reading, name="reading"),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

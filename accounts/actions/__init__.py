@@ -3,7 +3,6 @@
 Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Redis.
 """
 
-from accounts.actions.audit import Act, note
 from accounts.actions.credentials import change_password, set_password
 from accounts.actions.email import (
     change_email,
@@ -36,6 +35,7 @@ from accounts.actions.two_factor import (
     end_two_factor,
     renew_recovery_codes,
 )
+from accounts.audit import Act, note
 
 __all__ = [
     "Act",

@@ -9,10 +9,10 @@
 - All functions here run under the lock of the person's TokenBatch row.
 """
 
+from accounts import devices
 from accounts.actions.revocation import is_live, next_version, revoke_version
 from accounts.models import TokenBatch, TokenVersion
-from accounts.sign_in import devices
-from socialsite.core.http.errors import BannedAccessToken
+from socialsite.core.errors import BannedAccessToken
 
 LIVE_MAX = 50
 ROWS_MAX = 100

@@ -9,15 +9,15 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts import validators
-from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_row
 from accounts.actions.email import drop_waiting_email
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.actions.signing_in import issue
+from accounts.audit import Act, note
+from accounts.credentials import password_rules, passwords
 from accounts.models import User
-from accounts.sign_in import passwords
 from accounts.tokens import TokenPair
-from socialsite.core.http.errors import PasswordNotCorrected
+from socialsite.core.errors import PasswordNotCorrected
 
 
 def change_password(
@@ -37,8 +37,8 @@ def change_password(
     was replaced in the meantime; BannedAccessToken when the client was signed out in the meantime.
     """
     known = User.objects.get(pk=user.pk)
-    wrong = validators.password(new, known.username, known.nickname)
-    if not wrong and validators.normal_password(new) == validators.normal_password(old):
+    wrong = password_rules.mistakes(new, known.username, known.nickname)
+    if not wrong and password_rules.normal(new) == password_rules.normal(old):
         wrong = [_("This is already your password.")]
     validators.check(new_password=wrong)
     if not passwords.is_right(known, old):
@@ -73,7 +73,7 @@ def set_password(user: User, new: str) -> None:
 
     Raises RegMatchError.
     """
-    validators.check(new_password=validators.password(new, user.username, user.nickname))
+    validators.check(new_password=password_rules.mistakes(new, user.username, user.nickname))
     _set(user, passwords.hash_password(new))
 
 

@@ -8,15 +8,15 @@ leaves the address waiting and voids its links, so a new one is needed; a recove
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts import validators
-from accounts.actions.audit import Act, note
+from accounts import email_rules
+from accounts.audit import Act, note
+from accounts.credentials import passwords
 from accounts.events import MailWanted
 from accounts.mail import links
 from accounts.models import User
-from accounts.sign_in import passwords
 from socialsite.core import db
+from socialsite.core.errors import InvalidInput, NotFound, PasswordNotCorrected, WrongLink
 from socialsite.core.events import publish
-from socialsite.core.http.errors import InvalidInput, NotFound, PasswordNotCorrected, WrongLink
 from socialsite.core.ids import new_id
 
 
@@ -26,8 +26,8 @@ def change_email(user: User, new: str, password: str) -> None:
     Raises InvalidInput for the address, PasswordNotCorrected.
     """
     known = User.objects.get(pk=user.pk)
-    wrong = validators.email(new)
-    new = validators.normal_email(new)
+    wrong = email_rules.mistakes(new)
+    new = email_rules.normal(new)
     if not wrong and new == known.email:
         wrong = [_("This is already your address.")]
     if wrong:

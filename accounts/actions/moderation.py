@@ -10,14 +10,14 @@
 from django.utils import timezone
 
 from accounts import cache
-from accounts.actions.audit import Act, note
 from accounts.actions.email import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
+from accounts.audit import Act, note
+from accounts.credentials import two_factor
 from accounts.events import RolesChanged, UserBanned, UserUnbanned
 from accounts.models import STAFF_ROLES, Role, User
-from accounts.sign_in import two_factor
+from socialsite.core.errors import Forbidden
 from socialsite.core.events import publish
-from socialsite.core.http.errors import Forbidden
 
 
 @fenced

@@ -3,14 +3,16 @@
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts import cache, queries, validators
+from accounts import cache, email_rules, queries, validators
 from accounts.actions.email import request_mail
+from accounts.credentials import password_rules, passwords
 from accounts.events import UserRegistered
 from accounts.models import TokenBatch, User
-from accounts.sign_in import passwords
+from accounts.naming import name_rules
+from accounts.naming import search as name_search
 from socialsite.core import db
+from socialsite.core.errors import DuplicatedUser
 from socialsite.core.events import publish
-from socialsite.core.http.errors import DuplicatedUser
 
 
 def register(
@@ -29,18 +31,18 @@ def register(
     `password_hash` is the result of `passwords.hash_password` for this password. A caller that
     creates hundreds of accounts with one password computes it once.
     """
-    nickname = validators.normal_nickname(nickname)
+    nickname = name_rules.normal_nickname(nickname)
     validators.check(
-        username=validators.username(username),
-        nickname=validators.nickname(nickname)
-        or validators.like_staff(nickname, queries.staff_names()),
-        password=validators.password(password, username, nickname),
-        email=validators.email(unconfirmed) if unconfirmed else [],
+        username=name_rules.username(username),
+        nickname=name_rules.nickname(nickname)
+        or name_rules.like_staff(nickname, queries.staff_names()),
+        password=password_rules.mistakes(password, username, nickname),
+        email=email_rules.mistakes(unconfirmed) if unconfirmed else [],
     )
     if queries.any_by_name(username):
         raise _duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
-    return _create(username, nickname, hashed, email, validators.normal_email(unconfirmed))
+    return _create(username, nickname, hashed, email, email_rules.normal(unconfirmed))
 
 
 @db.atomic
@@ -50,7 +52,7 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
         username_key=username.lower(),
         nickname=nickname,
         first_steps=True,
-        nickname_key=validators.key_of(nickname),
+        nickname_key=name_search.key_of(nickname),
         password=password,
         email=email,
         email_key=email.lower(),

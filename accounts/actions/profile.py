@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from accounts import cache, queries, validators
+from accounts import cache, profile_rules, queries, validators
 from accounts.events import ProfileChanged
 from accounts.models import User
+from accounts.naming import name_rules
+from accounts.naming import search as name_search
 from socialsite.core import db
+from socialsite.core.errors import InvalidInput
 from socialsite.core.events import publish
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.media import pictures
+from socialsite.core.media import pictures, video_links
 from socialsite.core.models import Media
 from socialsite.core.text import clean
 
@@ -37,14 +39,16 @@ def check_profile(user: User, given: Mapping[str, Any]) -> dict[str, Any]:
     columns = {name: value for name, value in given.items() if name not in _PICTURES}
     if "nickname" in columns:
         nickname = _nickname(user, columns["nickname"])
-        columns |= {"nickname": nickname, "nickname_key": validators.key_of(nickname)}
+        columns |= {"nickname": nickname, "nickname_key": name_search.key_of(nickname)}
     if "bio" in columns:
         columns["bio"] = clean(columns["bio"])
+    if "links" in columns:
+        columns["links"] = [video_links.normal(link) for link in columns["links"]]
     for name in ("place", "pronouns"):
         if name in columns:
-            columns[name] = validators.one_line(columns[name])
+            columns[name] = profile_rules.one_line(columns[name])
     mistakes = {
-        name: rule(columns[name]) for name, rule in validators.PROFILE.items() if name in columns
+        name: rule(columns[name]) for name, rule in profile_rules.PROFILE.items() if name in columns
     }
     if fields := {name: texts for name, texts in mistakes.items() if texts}:
         raise InvalidInput(fields=fields)
@@ -56,11 +60,11 @@ def _nickname(user: User, value: str) -> str:
 
     A name that stays is not checked, as it may be older than the rule.
     """
-    nickname = validators.normal_nickname(value)
+    nickname = name_rules.normal_nickname(value)
     if nickname != user.nickname:
-        wrong = validators.nickname(nickname)
+        wrong = name_rules.nickname(nickname)
         if not wrong and not user.is_staff:
-            wrong = validators.like_staff(nickname, queries.staff_names())
+            wrong = name_rules.like_staff(nickname, queries.staff_names())
         validators.check(nickname=wrong)
     return nickname
 

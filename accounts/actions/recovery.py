@@ -5,25 +5,25 @@ later. A recovery link does not sign in. It only sets the password, and log-in s
 second factor.
 """
 
-from accounts import validators
-from accounts.actions.audit import Act, note
+from accounts import email_rules, validators
 from accounts.actions.credentials import store_password
 from accounts.actions.email import drop_waiting_email, request_mail
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
+from accounts.audit import Act, note
+from accounts.credentials import password_rules, passwords
 from accounts.mail import links
 from accounts.models import User
-from accounts.sign_in import passwords
 from socialsite.core import db
-from socialsite.core.http.errors import InvalidInput, WrongLink
+from socialsite.core.errors import InvalidInput, WrongLink
 
 
 @db.atomic
 def request_recovery(email: str) -> None:
     """Request recovery mails for all accounts with this address. Raises InvalidInput."""
-    wrong = validators.email(email)
+    wrong = email_rules.mistakes(email)
     if wrong:
         raise InvalidInput(fields={"email": wrong})
-    request_mail("recovery", 0, validators.normal_email(email))
+    request_mail("recovery", 0, email_rules.normal(email))
 
 
 def recover(token: str, new: str, *, address: str = "") -> User:
@@ -32,7 +32,7 @@ def recover(token: str, new: str, *, address: str = "") -> User:
     Raises WrongLink, RegMatchError.
     """
     user = links.recovering(token)
-    validators.check(new_password=validators.password(new, user.username, user.nickname))
+    validators.check(new_password=password_rules.mistakes(new, user.username, user.nickname))
     return _set(user, token, passwords.hash_password(new), address)
 
 

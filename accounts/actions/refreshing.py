@@ -10,7 +10,7 @@ from accounts.actions.revocation import locked_batch, revoke_version
 from accounts.models import TokenBatch, TokenVersion, User
 from accounts.tokens import Principal, TokenId, TokenPair
 from socialsite.core import db
-from socialsite.core.http.errors import BannedRefreshToken
+from socialsite.core.errors import BannedRefreshToken
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from django.db import transaction
 
-from accounts import cache
+from accounts import cache, live_hints
 from accounts.events import TokensRevoked
-from accounts.live import hints
 from accounts.models import TokenBatch, TokenVersion, User
 from socialsite.core import db
 from socialsite.core.events import publish
@@ -101,4 +100,4 @@ def announce(event: TokensRevoked) -> None:
         cache.raise_floors(event.user_id, event.floor, {})
     else:
         cache.raise_floors(event.user_id, None, {event.client: event.floor})
-    hints.kick(event)
+    live_hints.kick(event)

@@ -6,21 +6,17 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import queries, tokens
+from accounts import addresses, devices, queries, tokens
 from accounts.actions import clients
 from accounts.actions.revocation import fenced, locked_batch
+from accounts.credentials import passwords, two_factor
 from accounts.events import UserSignedIn
 from accounts.models import TokenBatch, TokenVersion, User
-from accounts.sign_in import addresses, devices, passwords, two_factor
 from accounts.tokens import TokenPair
 from socialsite.core import db
+from socialsite.core.errors import OtpRequired, PasswordNotCorrected, UserNotFound
+from socialsite.core.errors import UserBanned as UserBannedError
 from socialsite.core.events import publish
-from socialsite.core.http.errors import (
-    OtpRequired,
-    PasswordNotCorrected,
-    UserNotFound,
-)
-from socialsite.core.http.errors import UserBanned as UserBannedError
 
 
 class Proof(NamedTuple):

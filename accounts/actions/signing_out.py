@@ -1,10 +1,10 @@
 """Ending sign-ins from the person's own devices: log out, sign out one device, or all others."""
 
-from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_rows
 from accounts.actions.revocation import fenced, is_live, locked_batch, revoke_version
+from accounts.audit import Act, note
 from accounts.models import TokenBatch, TokenVersion, User
-from socialsite.core.http.errors import NotFound
+from socialsite.core.errors import NotFound
 
 
 @fenced

@@ -13,15 +13,15 @@
 from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_row, live_rows
 from accounts.actions.email import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
+from accounts.audit import Act, note
+from accounts.credentials import passwords, two_factor
+from accounts.credentials.two_factor import SetUp
 from accounts.models import User
-from accounts.sign_in import passwords, two_factor
-from accounts.sign_in.two_factor import SetUp
 from socialsite.core import db
-from socialsite.core.http.errors import InvalidInput, OtpNotCorrected, PasswordNotCorrected
+from socialsite.core.errors import InvalidInput, OtpNotCorrected, PasswordNotCorrected
 
 
 def begin_two_factor(user: User, password: str) -> SetUp:

@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
+from accounts import addresses
 from accounts.models import AuditEntry, TokenVersion
-from accounts.sign_in import addresses
 from socialsite.core.admin import ReadOnlyAdmin
 
 

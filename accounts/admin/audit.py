@@ -11,6 +11,7 @@ from accounts.admin import descriptions
 from accounts.admin.address_column import AddressAdmin
 from accounts.models import AuditEntry, User
 from socialsite.core.ids import MAX_ID
+from socialsite.core.text.spans import without_at
 
 
 class ActFilter(admin.SimpleListFilter):
@@ -57,7 +58,7 @@ class AuditEntryAdmin(AddressAdmin):
     ) -> "tuple[QuerySet[AuditEntry], bool]":
         """Find the acts by a person, and the acts on the person or thing with this id."""
         for word in search_term.split():
-            user = queries.any_by_name(word.removeprefix("@"))
+            user = queries.any_by_name(without_at(word))
             if user is not None:
                 about = Q(subject_type="user", subject_id=user.pk)
                 queryset = queryset.filter(Q(actor=user) | about)

@@ -10,10 +10,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from accounts import addresses, devices
 from accounts.actions import Act
 from accounts.actions.revocation import is_live
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
-from accounts.sign_in import addresses, devices
 
 DEVICES, ACTS = 50, 20
 # Admin page of each kind of audited thing.

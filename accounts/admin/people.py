@@ -20,11 +20,12 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts import actions
 from accounts.admin import descriptions
+from accounts.credentials import two_factor
 from accounts.models import Role, User
-from accounts.sign_in import two_factor
-from accounts.tokens.requests import staff_of
+from accounts.naming import search as name_search
+from accounts.request_auth.requests import staff_of
 from socialsite.core.admin import ReadOnlyAdmin
-from socialsite.core.http.errors import Forbidden
+from socialsite.core.errors import Forbidden
 from socialsite.core.http.ip_addresses import address_of
 
 Act = Callable[[User, User, str], Any]
@@ -108,6 +109,11 @@ class UserAdmin(ReadOnlyAdmin):
     )
     actions = ("ban", "unban", "force_offline", "reset_two_factor")
     change_form_template = "admin/accounts/person.html"
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
+        """Compare names as searches of people do."""
+        key = name_search.key_of(search_term)
+        return super().get_search_results(request, queryset, key)
 
     @admin.display(description=gettext_lazy("roles"))
     def role_names(self, user: User) -> str:

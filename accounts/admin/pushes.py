@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import PushSubscription
 from socialsite.core.admin import ReadOnlyAdmin
-from socialsite.core.http.client import web_push
+from socialsite.core.client import web_push
 
 
 @admin.register(PushSubscription)

@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from accounts.admin.address_column import AddressAdmin
+from accounts.devices import Client
 from accounts.models import TokenBatch, TokenVersion
-from accounts.sign_in.devices import Client
 from socialsite.core.admin import ReadOnlyAdmin
 
 

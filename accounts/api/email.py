@@ -9,8 +9,8 @@ from accounts import actions
 from accounts.api import serializers
 from accounts.api.sign_in import OpenView
 from accounts.models import User
+from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import guarded
-from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api, ip_addresses
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets

@@ -7,8 +7,8 @@ from rest_framework.response import Response
 
 from accounts.api import serializers
 from accounts.api.sign_in import OpenView
-from accounts.tokens import introspection
-from accounts.tokens.service_keys import CHALLENGE, ServiceAuthentication
+from accounts.request_auth import token_introspection
+from accounts.request_auth.service_keys import CHALLENGE, ServiceAuthentication
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.json import OrjsonParser
@@ -33,7 +33,7 @@ class Introspect(OpenView):
         not say why a token is not active.
         """
         data = api.read(serializers.IntrospectSerializer, request.data)
-        claims = introspection.active_claims(data["token"])
+        claims = token_introspection.active_claims(data["token"])
         return Response({"active": False} if claims is None else {"active": True, **claims})
 
     def handle_exception(self, exc: Exception) -> Response:

@@ -6,8 +6,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.api import serializers
+from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import guarded
-from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets

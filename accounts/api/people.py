@@ -12,15 +12,16 @@ from rest_framework.views import APIView
 from accounts import actions, queries
 from accounts.api import serializers
 from accounts.models import User
-from accounts.tokens.authentication import signed_in
+from accounts.request_auth.authentication import signed_in
 from feeds import queries as feeds_queries
 from relations import queries as relations_queries
 from relations.api.serializers import PersonPageSerializer
-from socialsite.core.http import api, errors
+from socialsite.core import errors
+from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS
+from socialsite.core.requests.request_budgets import READS
 
 BLOCKING = ("BLACKLISTING", "BI_BLACKLISTING")
 Body = dict[str, Any]

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from accounts import devices
+from accounts.devices import Client
 from accounts.models import User
-from accounts.sign_in import devices
-from accounts.sign_in.devices import Client
 from accounts.tokens import decoding
 from relations.api.serializers import RelationSerializer
+from socialsite.core.http.serializer_fields import TextField
 from socialsite.core.ids import MAX_ID
 
 # Far above every rule, so that people read the rule's own message.
@@ -193,7 +194,7 @@ class ProfileSerializer(serializers.Serializer[Any]):
     """Input of PATCH users/me; only the given fields change."""
 
     nickname = _Text(required=False, allow_blank=True)
-    bio = _Text(required=False, allow_blank=True, max_length=User.BIO_MAX)
+    bio = TextField(required=False, allow_blank=True, max_length=User.BIO_MAX)
     avatar = _PictureField()
     banner = _PictureField()
     links = serializers.ListField(

@@ -13,9 +13,9 @@ from accounts import actions
 from accounts.api import serializers
 from accounts.api.people import own_body
 from accounts.models import User
+from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import flow
 from accounts.tokens import TokenPair
-from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from accounts import cache
 from accounts.api import serializers
-from accounts.tokens.authentication import signed_in
+from accounts.request_auth.authentication import signed_in
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets
 

@@ -35,7 +35,7 @@ from accounts.models import TokenBatch, TokenVersion
 from socialsite.core import redis
 from socialsite.core.cache.lease import Epoch, LeaseCache
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.errors import Unavailable
+from socialsite.core.errors import Unavailable
 from socialsite.core.redis import Batch, Promise, circuit_breaker
 
 logger = logging.getLogger(__name__)

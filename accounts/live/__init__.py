@@ -1,4 +1,4 @@
-"""WebSockets of signed-in devices: handshake, hints, the kick and its reasons.
+"""WebSockets of signed-in devices: the handshake, the checks and the kick.
 
-Other apps notify open pages through `hints`.
+Other apps notify open pages through `accounts.live_hints`.
 """

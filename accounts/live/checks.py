@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from channels.db import database_sync_to_async
 
-from accounts import cache
-from accounts.live import hints
-from accounts.tokens import Principal, authentication
+from accounts import cache, live_hints
+from accounts.request_auth import authentication
+from accounts.tokens import Principal
 from socialsite.core import redis
-from socialsite.core.http.errors import ExpiredJwt
+from socialsite.core.errors import ExpiredJwt
 
 MOST = 200
 # Whether the person was marked as online until now, None when Redis does not say; or an error.
@@ -84,7 +84,7 @@ def check_all(principals: Sequence[Principal]) -> list[Outcome]:
     asked = [
         (cache.ask(batch, one.user_id, one.client), one.user_id, one.client) for one in principals
     ]
-    before = [hints.heartbeat(batch, one.user_id) for one in principals]
+    before = [live_hints.heartbeat(batch, one.user_id) for one in principals]
     batch.run()
     floors = cache.resolve_all(asked)
     return [_outcome(*one) for one in zip(principals, floors, before, strict=True)]
@@ -99,4 +99,4 @@ def _outcome(
         authentication.admit(principal, floors)
     except Exception as error:  # it is this socket's; the others have outcomes of their own
         return error
-    return hints.was_online(before)
+    return live_hints.was_online(before)

@@ -31,13 +31,12 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from channels.layers import get_channel_layer
 from channels.utils import await_many_dispatch
 
-from accounts import cache, tokens
-from accounts.live import checks, handshake, hints, messages, sign_out_reasons
+from accounts import cache, live_hint_types, live_hints, sign_out_reasons, tokens
+from accounts.live import checks, handshake
 from accounts.live.handshake import Handshake
-from accounts.live.sign_out_reasons import EXPIRED, Ending
+from accounts.sign_out_reasons import EXPIRED, Ending
 from accounts.tokens import Principal
-from socialsite.core.http import ip_addresses
-from socialsite.core.http.errors import (
+from socialsite.core.errors import (
     AppError,
     BannedAccessToken,
     ExpiredJwt,
@@ -45,8 +44,9 @@ from socialsite.core.http.errors import (
     NotAuthenticated,
     Unavailable,
 )
+from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import budgets, local
-from socialsite.core.rate_limits.budgets import Budget
+from socialsite.core.rate_limits.budget import Budget
 
 logger = logging.getLogger(__name__)
 
@@ -215,7 +215,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     @property
     def _group(self) -> str:
-        return hints.group(self.principal.user_id if self.principal else 0)
+        return live_hints.group(self.principal.user_id if self.principal else 0)
 
     async def _join(self) -> bool:
         """Join the person's group; False when the channel layer does not answer in time."""
@@ -251,9 +251,9 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self.looks_left -= 1
             if not self.looks_left:
                 to_all, self.missed_by_all = self.missed_by_all, False
-                for hint in messages.catch_up():
+                for hint in live_hint_types.catch_up():
                     if to_all:
-                        await database_sync_to_async(hints.push)([principal.user_id], hint)
+                        await database_sync_to_async(live_hints.push)([principal.user_id], hint)
                     else:
                         await self.send_json(hint)
 
@@ -292,7 +292,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             return
         self.is_ending = True
         if ending.reason:
-            await self.send_json({"type": messages.KICKED, **ending._asdict()})
+            await self.send_json({"type": live_hint_types.KICKED, **ending._asdict()})
         await super().close(SIGNED_OUT, ending.reason or None)
 
     async def _principal(self, shown: Handshake) -> Principal:

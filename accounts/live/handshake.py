@@ -15,7 +15,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
-from accounts.tokens import authentication, cookies
+from accounts.request_auth import authentication, cookies
 from socialsite.core.http import ip_addresses
 
 TICKET_MAX = 100

@@ -16,7 +16,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.http import base36_to_int, int_to_base36
 
 from accounts.models import User
-from socialsite.core.http.errors import WrongLink
+from socialsite.core.errors import WrongLink
 
 EMAIL_SECONDS = 86_400
 EMAIL_SALT = "accounts.links.waiting"

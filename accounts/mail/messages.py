@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import queries
-from accounts.actions.audit import Act
+from accounts.audit import Act
 from accounts.mail import links
 from accounts.models import User
 from socialsite.core.rate_limits import allowances, budgets

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from django.core.management.base import CommandError
 
-from socialsite.core.http.errors import AppError
+from socialsite.core.errors import AppError
 
 
 def new_password(name: str) -> str:

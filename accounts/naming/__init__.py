@@ -1,4 +1,1 @@
-"""Rules of the names that people show, under NAME_POLICY=open.
-
-The rule of NAME_POLICY=seed and the rules of usernames are in `accounts.validators`.
-"""
+"""Usernames and nicknames: their rules, names that look alike, and the search for them."""

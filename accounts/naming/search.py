@@ -13,8 +13,10 @@ from django.db.models import F, QuerySet
 from accounts.models import NameTerm, SearchedName, User
 from socialsite.core import ids as core_ids
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.pagination import MAX_TS_MS, Position
+from socialsite.core.positions import MAX_TS_MS, Position
 from socialsite.core.search import postings, words
+from socialsite.core.text import folding
+from socialsite.core.text.spans import without_at
 
 INDEX = postings.Index(SearchedName, NameTerm)
 BLOCK, BLOCK_MAX, GROWTH = 60, 1600, 4
@@ -22,8 +24,8 @@ STEP = 1000
 
 
 def key_of(text: str) -> str:
-    """Return a text of somebody who searches as names are compared; empty for nothing to find."""
-    return " ".join(words.fold(text.strip().removeprefix("@")).split())[: User.NICKNAME_MAX]
+    """Return a text or a name as both are compared; empty for nothing to find."""
+    return " ".join(folding.plain(without_at(text)).split())[: User.NICKNAME_MAX]
 
 
 def has(key: str, names: Iterable[str]) -> bool:

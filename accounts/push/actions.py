@@ -15,8 +15,8 @@ from accounts.events import TokensRevoked
 from accounts.models import PushSubscription, User
 from accounts.tokens import Principal
 from socialsite.core import db
-from socialsite.core.http.client import outgoing, web_push
-from socialsite.core.http.errors import InvalidInput, NotFound
+from socialsite.core.client import outgoing, web_push
+from socialsite.core.errors import InvalidInput, NotFound
 
 # Devices of one person that receive pushes; the newest ones stay. `clients.LIVE_MAX` is higher.
 DEVICES_MAX = 10

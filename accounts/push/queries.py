@@ -7,9 +7,9 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from accounts import devices as device_names
 from accounts.models import PushSubscription, TokenBatch, TokenVersion
-from accounts.sign_in import devices as device_names
-from socialsite.core.http.json import iso
+from socialsite.core.times import iso
 
 
 class PushDevice(TypedDict):

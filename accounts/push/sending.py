@@ -6,8 +6,8 @@ from typing import NamedTuple
 from accounts.models import PushSubscription
 from accounts.push import actions
 from socialsite.core import db
-from socialsite.core.http.client import web_push
-from socialsite.core.http.client.web_push import Outcome
+from socialsite.core.client import web_push
+from socialsite.core.client.web_push import Outcome
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The sign-in flow: passwords, two-factor codes, failed attempts, devices, their IP addresses.
+"""The sign-in flow: failed attempts, known devices, guarded changes of credentials.
 
-Tokens that it ends with belong to `accounts.tokens`.
+Passwords and codes belong to `accounts.credentials`, tokens to `accounts.tokens`.
 """

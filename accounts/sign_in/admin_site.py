@@ -6,9 +6,9 @@ from typing import Any, TypeVar, cast
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 
-from accounts.sign_in import two_factor
+from accounts.credentials import two_factor
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.requests.request_budgets import takes
 
 View = TypeVar("View", bound=Callable[..., Any])
 

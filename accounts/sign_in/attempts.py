@@ -22,7 +22,7 @@ from accounts import queries
 from accounts.models import Failures, TokenVersion, User
 from accounts.sign_in import known_devices
 from socialsite.core import db
-from socialsite.core.http.errors import (
+from socialsite.core.errors import (
     AppError,
     DuplicatedUser,
     OtpNotCorrected,
@@ -31,10 +31,10 @@ from socialsite.core.http.errors import (
     UserNotFound,
 )
 from socialsite.core.http.ip_addresses import client, client_of
-from socialsite.core.http.server import turns
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.allowances import refusal
-from socialsite.core.rate_limits.budgets import Guesses, Rate, window_of
+from socialsite.core.rate_limits.budget import Guesses, Rate
+from socialsite.core.runtime import concurrency
 
 DAY = 86_400
 # A pending attempt older than this (its process was killed) counts as a failure.
@@ -139,7 +139,7 @@ def _guarded(owner: object, keys: Keys, *failures: type[AppError]) -> Iterator[N
 
     Raises Unavailable when too many attempts run at once, in total or for this owner.
     """
-    with turns.slow(turns.PASSWORD, owner), _counted(keys, *failures):
+    with concurrency.slow(concurrency.PASSWORD, owner), _counted(keys, *failures):
         yield
 
 
@@ -226,7 +226,7 @@ def _freshen(row: Failures, budget: Guesses, now: int) -> bool:
     before = (row.count, row.pending, row.first_at, row.last_at, row.wait_until)
     row.first_at, row.last_at = min(row.first_at, now), min(row.last_at, now)
     row.wait_until = min(row.wait_until, now + delay_ms(budget, row.count))
-    if now - (row.last_at if budget.idle else row.first_at) >= window_of(_rate(budget)) * 1000:
+    if now - (row.last_at if budget.idle else row.first_at) >= _rate(budget).window * 1000:
         row.count = row.wait_until = 0
     if row.pending and now - row.last_at >= PENDING_MS:
         lost, row.pending = row.pending, 0
@@ -258,7 +258,7 @@ def purge(limit: int = 1000) -> int:
     The time is longer if a configured budget counts failures for longer than a day.
     """
     guesses = [row for row in budgets.TABLE.values() if isinstance(row, Guesses)]
-    longest = max(DAY, *(window_of(_rate(row)) for row in guesses))
+    longest = max(DAY, *(_rate(row).window for row in guesses))
     old = Failures.objects.filter(last_at__lt=db.now_ms() - longest * 1000)
     keys = list(old.order_by("last_at").values_list("pk", flat=True)[:limit])
     return int(old.filter(pk__in=keys).delete()[0])

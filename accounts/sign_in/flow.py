@@ -6,14 +6,16 @@ A log-in checks the password (`begin`), then the code and issues a pair (`finish
 
 from django.http import HttpRequest
 
-from accounts import actions, tokens
+from accounts import actions, devices, tokens
 from accounts.actions import Proof
+from accounts.credentials import two_factor
 from accounts.models import User
-from accounts.sign_in import attempts, devices, two_factor
+from accounts.sign_in import attempts
 from accounts.tokens import Principal, TokenPair
+from socialsite.core.errors import NotFound, OtpRequired
 from socialsite.core.http import ip_addresses
-from socialsite.core.http.errors import NotFound, OtpRequired
-from socialsite.core.rate_limits import allowances, buckets, budgets, request_budgets
+from socialsite.core.rate_limits import allowances, buckets, budgets
+from socialsite.core.requests import request_budgets
 
 
 def log_in(

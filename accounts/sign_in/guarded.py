@@ -5,13 +5,14 @@ A function here spends the budgets, then calls the action of the same name.
 
 from django.http import HttpRequest
 
-from accounts import actions
+from accounts import actions, devices
+from accounts.credentials.two_factor import SetUp
 from accounts.models import User
-from accounts.sign_in import attempts, devices
-from accounts.sign_in.two_factor import SetUp
+from accounts.sign_in import attempts
 from accounts.tokens import Principal, TokenPair
 from socialsite.core.http import ip_addresses
-from socialsite.core.rate_limits import allowances, request_budgets
+from socialsite.core.rate_limits import allowances
+from socialsite.core.requests import request_budgets
 
 
 def change_password(

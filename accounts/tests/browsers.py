@@ -6,7 +6,8 @@ from django.test import Client
 
 from accounts import actions
 from accounts.models import User
-from accounts.tokens import TokenPair, cookies
+from accounts.request_auth import cookies
+from accounts.tokens import TokenPair
 
 
 def log_in(

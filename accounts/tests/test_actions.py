@@ -13,13 +13,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts import actions, cache, queries, tokens
+from accounts.credentials import passwords
 from accounts.models import Role, TokenBatch, TokenVersion, User
-from accounts.sign_in import passwords
+from accounts.request_auth import authentication
 from accounts.tests.browsers import log_in
-from accounts.tokens import authentication
 from socialsite.core import redis
-from socialsite.core.events import relay
-from socialsite.core.http.errors import (
+from socialsite.core.errors import (
     AppError,
     BannedAccessToken,
     BannedRefreshToken,
@@ -32,8 +31,9 @@ from socialsite.core.http.errors import (
     UserBanned,
     UserNotFound,
 )
-from socialsite.core.http.pagination import Position
+from socialsite.core.events import relay
 from socialsite.core.models import Event, Media
+from socialsite.core.positions import Position
 from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = pytest.mark.django_db

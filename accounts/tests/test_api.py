@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 from accounts import actions
 from accounts.models import User
 from relations import actions as relations_actions
-from socialsite.core.http.errors import BannedAccessToken
-from socialsite.core.http.json import iso
+from socialsite.core.errors import BannedAccessToken
+from socialsite.core.times import iso
 
 pytestmark = pytest.mark.django_db
 

@@ -8,10 +8,9 @@ from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
 
-from accounts import actions, cache
+from accounts import actions, cache, devices
 from accounts.models import Role, TokenVersion, User
-from accounts.sign_in import devices
-from accounts.tokens import authentication, cookies
+from accounts.request_auth import authentication, cookies
 from socialsite.core import redis
 from socialsite.core.http import ip_addresses
 from socialsite.core.runtime import keys
@@ -138,6 +137,21 @@ def test_forms_need_their_csrf_token(alice) -> None:
         response = client.post(path, {"username": "alice1", "password": PASSWORD})
         assert response.status_code == 403
         assert "access" not in response.cookies
+
+
+@pytest.mark.parametrize("path", ["/login", "/register", "/login/code"])
+def test_a_form_from_before_the_log_in_leads_on(path, alice) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.get("/login")
+    token = {"csrfmiddlewaretoken": client.cookies["csrf"].value}
+    data = {"username": "alice1", "password": PASSWORD, "next": "/drafts"}
+    assert client.post("/login", data | token).status_code == 303
+    second = client.post(path, data | token)
+    assert (second.status_code, second["Location"]) == (303, "/drafts")
+    abroad = client.post(path, data | token | {"next": "https://example.com/"})
+    assert (abroad.status_code, abroad["Location"]) == (303, "/")
+    client.cookies["access"] = client.cookies["refresh"] = "x"
+    assert client.post(path, data | token).status_code == 403
 
 
 def test_logging_in_changes_the_csrf_secret(client, alice) -> None:

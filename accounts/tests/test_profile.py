@@ -14,8 +14,8 @@ from PIL import Image
 from accounts import actions, queries
 from accounts.models import User
 from relations import actions as relations_actions
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.media import files, pictures
+from socialsite.core.errors import InvalidInput
+from socialsite.core.media import pictures, stored_files
 from socialsite.core.models import Media
 
 pytestmark = pytest.mark.django_db
@@ -61,15 +61,15 @@ def thirds(size: tuple[int, int], kind: str = "PNG", **options: Any) -> SimpleUp
 
 
 def shown(address: str) -> Image.Image:
-    return Image.open(files.path_of(address.removeprefix(settings.MEDIA_URL)))
+    return Image.open(stored_files.path_of(address.removeprefix(settings.MEDIA_URL)))
 
 
 def near(pixel: Any, colour: tuple[int, int, int]) -> bool:
     return all(abs(a - b) < 12 for a, b in zip(pixel, colour, strict=True))
 
 
-def stored_files() -> int:
-    return len([*files.path_of("").glob("[0-9a-f][0-9a-f]/*")])
+def number_of_files() -> int:
+    return len([*stored_files.path_of("").glob("[0-9a-f][0-9a-f]/*")])
 
 
 # --- the form -----------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_a_mistake_is_shown_at_its_field_and_nothing_changes(
         assert "kept</textarea>" in page
     user.refresh_from_db()
     assert (user.bio, user.nickname, user.avatar_name) == ("", "OldNick", "")
-    assert (Media.objects.count(), stored_files()) == (0, 0)
+    assert (Media.objects.count(), number_of_files()) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,16 @@ def test_a_profile_has_four_links_that_give_nothing_away(
     page = browser.get("/@alice1").content.decode()
     for link in links[:4]:
         assert f'<a href="{link}" rel="nofollow noopener ugc me" target="_blank">' in page
+
+
+def test_a_link_is_stored_in_the_form_that_is_requested(browser: Client, user: User) -> None:
+    given = ["https://ja.wikipedia.org/wiki/日本", "https://bücher.example/a b"]
+    kept = [
+        "https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC",
+        "https://xn--bcher-kva.example/a%20b",
+    ]
+    assert actions.edit_profile(user, links=given).links == kept
+    assert f'href="{kept[0]}"' in browser.get("/@alice1").content.decode()
 
 
 def test_texts_of_one_line_lose_what_is_invisible(user: User) -> None:
@@ -212,18 +222,18 @@ def test_a_replaced_or_removed_picture_is_deleted_at_once(
     browser.post(PAGE, {"avatar": thirds((60, 60)), "banner": thirds((90, 30))})
     drain()
     old = User.objects.get(pk=user.pk)
-    assert files.is_public(old.avatar_name)
-    assert files.is_public(old.banner_name)
+    assert stored_files.is_public(old.avatar_name)
+    assert stored_files.is_public(old.banner_name)
     browser.post(PAGE, {"avatar": thirds((50, 50)), "remove_banner": "1"})
     drain()
     user.refresh_from_db()
     assert user.banner == ""
-    assert not files.path_of(old.avatar_name).exists()
-    assert not files.path_of(old.banner_name).exists()
-    assert (Media.objects.count(), stored_files()) == (1, 2)
+    assert not stored_files.path_of(old.avatar_name).exists()
+    assert not stored_files.path_of(old.banner_name).exists()
+    assert (Media.objects.count(), number_of_files()) == (1, 2)
     browser.post(PAGE, {"remove_avatar": "1"})
     drain()
-    assert (Media.objects.count(), stored_files()) == (0, 0)
+    assert (Media.objects.count(), number_of_files()) == (0, 0)
 
 
 def test_one_picture_may_be_both(user: User, drain) -> None:
@@ -231,7 +241,7 @@ def test_one_picture_may_be_both(user: User, drain) -> None:
     actions.edit_profile(user, avatar=item.pk, banner=item.pk)
     actions.edit_profile(user, avatar=0)
     drain()
-    assert [files.is_public(name) for name in (item.name, item.thumb_name)] == [True, False]
+    assert [stored_files.is_public(name) for name in (item.name, item.thumb_name)] == [True, False]
 
 
 def test_a_banner_is_private_while_its_person_is_banned(user: User, drain) -> None:

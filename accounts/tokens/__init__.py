@@ -1,6 +1,6 @@
-"""Tokens: their keys, claims, minting, decoding, revocation check and transport in a request.
+"""Tokens: their keys, claims, minting, decoding and floors, without requests and without rows.
 
-The rows behind them are written by `accounts.actions`; passwords belong to `accounts.sign_in`.
+The rows behind them are written by `accounts.actions`; requests belong to `accounts.request_auth`.
 """
 
 from accounts.tokens.claims import AccessToken, Principal, TokenId

@@ -13,7 +13,7 @@ from rest_framework_simplejwt.exceptions import TokenError
 
 from accounts.tokens.claims import AccessToken, Principal, RefreshToken, SiteToken
 from accounts.tokens.keys import KeyRing, key_ring
-from socialsite.core.http.errors import ExpiredJwt, InvalidToken
+from socialsite.core.errors import ExpiredJwt, InvalidToken
 
 MAX_LENGTH = 4096
 # Access tokens whose claims a process caches; each takes about a kilobyte.

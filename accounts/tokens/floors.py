@@ -5,7 +5,7 @@ The floors themselves are rows of `accounts.models`, and `accounts.cache` caches
 
 from accounts.cache import Floors
 from accounts.tokens.claims import Principal
-from socialsite.core.http.errors import BannedAccessToken
+from socialsite.core.errors import BannedAccessToken
 
 
 def compare(principal: Principal, floors: Floors | None) -> None:

@@ -3,9 +3,10 @@
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from accounts.credentials import two_factor
 from accounts.models import User
-from accounts.sign_in import two_factor
-from socialsite.core.http import errors, return_addresses
+from socialsite.core import errors
+from socialsite.core.http import return_addresses
 
 
 def login(request: HttpRequest) -> HttpResponse:

@@ -10,13 +10,15 @@ from accounts import actions
 from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
 from accounts.models import User
+from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import guarded
-from accounts.tokens.authentication import signed_in
 from accounts.views import forms
-from accounts.views.carried import CONFIRMATION
-from socialsite.core.http import errors, ip_addresses
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from accounts.views.link_cookie import CONFIRMATION
+from socialsite.core import errors
+from socialsite.core.http import ip_addresses
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import request_budgets
+from socialsite.core.requests.request_budgets import takes
 
 # A link is a secret: no page may see it in a Referer header, not even our own.
 PRIVATE = "strict-origin"

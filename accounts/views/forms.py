@@ -10,12 +10,14 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import queries, tokens, validators
+from accounts import devices, queries, sign_out_reasons, tokens
 from accounts.api.serializers import INPUT_MAX
-from accounts.live import sign_out_reasons
-from accounts.sign_in import devices, known_devices
-from accounts.tokens import TokenPair, cookies
-from socialsite.core.http import errors
+from accounts.credentials import password_rules
+from accounts.naming import name_rules
+from accounts.request_auth import cookies
+from accounts.sign_in import known_devices
+from accounts.tokens import TokenPair
+from socialsite.core import errors
 
 # Errors that show the form again instead of an error page.
 SHOWN = (
@@ -87,10 +89,10 @@ def form(
         "form_errors": texts_of(error),
         "values": {name: request.POST.get(name, "")[:INPUT_MAX] for name in names},
         "next": next_of(request),
-        "password_hint": validators.password_hint(),
-        "password_min": validators.password_min(),
-        "name_lengths": validators.NAME_LENGTHS,
-        "nickname_hint": validators.nickname_hint(),
+        "password_hint": password_rules.hint(),
+        "password_min": password_rules.shortest(),
+        "name_lengths": name_rules.NAME_LENGTHS,
+        "nickname_hint": name_rules.nickname_hint(),
         "ways": sign_out_reasons.ways(),
     }
     return page(request, template, context, error)

@@ -10,17 +10,19 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions, validators
+from accounts import actions
 from accounts.models import User
-from accounts.tokens.authentication import signed_in
+from accounts.naming import name_rules
+from accounts.request_auth.authentication import signed_in
 from accounts.views import forms
-from socialsite.core.http import errors
-from socialsite.core.media import pictures
-from socialsite.core.rate_limits import buckets, budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core import errors
+from socialsite.core.media import encoding, pictures
+from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.requests import request_budgets
+from socialsite.core.requests.request_budgets import takes
 
 TEXTS = ("nickname", "bio", "place", "pronouns", "language")
-SHAPES = {"avatar": pictures.AVATAR, "banner": pictures.BANNER}
+SHAPES = {"avatar": encoding.AVATAR, "banner": encoding.BANNER}
 SHOWN = (
     *forms.SHOWN,
     errors.UnsupportedMedia,
@@ -47,10 +49,10 @@ def profile(request: HttpRequest) -> HttpResponse:
         "form_errors": forms.texts_of(error),
         "values": _stored(user) | (_typed(request) if error else {}),
         "person": user,
-        "nickname_hint": validators.nickname_hint(),
+        "nickname_hint": name_rules.nickname_hint(),
         "notices": messages.get_messages(request),
     }
-    return forms.page(request, "accounts/profile.html", context, error)
+    return forms.page(request, "accounts/edit_profile.html", context, error)
 
 
 def _stored(user: User) -> dict[str, Any]:

@@ -4,16 +4,18 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions, validators
+from accounts import actions
 from accounts.api.serializers import EMAIL_MAX
+from accounts.credentials import password_rules
 from accounts.mail import links
 from accounts.sign_in import guarded
 from accounts.views import forms
-from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
-from socialsite.core.http import errors, ip_addresses
+from accounts.views.link_cookie import RECOVERY
+from socialsite.core import errors
+from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.requests.request_budgets import takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -87,8 +89,8 @@ def _choose(request: HttpRequest, token: str) -> HttpResponse:
         context = {
             "form_errors": forms.texts_of(error),
             "username": user.username,
-            "password_hint": validators.password_hint(),
-            "password_min": validators.password_min(),
+            "password_hint": password_rules.hint(),
+            "password_min": password_rules.shortest(),
         }
         response = forms.page(request, "accounts/recover_link.html", context, error)
         RECOVERY.put(response, token)

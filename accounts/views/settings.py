@@ -8,16 +8,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from accounts import queries, validators
+from accounts import devices, queries
+from accounts.credentials import password_rules
 from accounts.models import User
-from accounts.sign_in import devices, flow, guarded
-from accounts.tokens import Principal, cookies
-from accounts.tokens.authentication import signed_in
+from accounts.request_auth import cookies
+from accounts.request_auth.authentication import signed_in
+from accounts.sign_in import flow, guarded
+from accounts.tokens import Principal
 from accounts.views import forms
 from accounts.views.sign_in import logout
-from socialsite.core.http import errors
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core import errors
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import request_budgets
+from socialsite.core.requests.request_budgets import takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -34,8 +37,8 @@ def password(request: HttpRequest) -> HttpResponse:
             error = found
     context = {
         "form_errors": forms.texts_of(error),
-        "password_hint": validators.password_hint(),
-        "password_min": validators.password_min(),
+        "password_hint": password_rules.hint(),
+        "password_min": password_rules.shortest(),
         "notices": messages.get_messages(request),
     }
     return forms.page(request, "accounts/password.html", context, error)

@@ -6,13 +6,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import actions
+from accounts.request_auth import cookies
+from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import flow
-from accounts.tokens import cookies
-from accounts.tokens.authentication import signed_in
 from accounts.views import forms, two_factor
-from socialsite.core.http.errors import OtpRequired
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.errors import OtpRequired
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import request_budgets
+from socialsite.core.requests.request_budgets import takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

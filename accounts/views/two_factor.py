@@ -15,13 +15,15 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.credentials import two_factor
 from accounts.models import User
-from accounts.sign_in import flow, guarded, two_factor
-from accounts.tokens.authentication import signed_in
+from accounts.request_auth.authentication import signed_in
+from accounts.sign_in import flow, guarded
 from accounts.views import forms
-from socialsite.core.http import errors
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core import errors
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import request_budgets
+from socialsite.core.requests.request_budgets import takes
 
 TICKET_SECONDS = 300
 SALT = "accounts.login-code"

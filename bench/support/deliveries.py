@@ -81,7 +81,7 @@ class World:
         from feeds.cache import timeline
         from feeds.cache.timeline import ABOVE, BOTTOM, CAP, MORE, SLACK, TOP, entry_of
         from socialsite.core import redis
-        from socialsite.core.http.pagination import Position
+        from socialsite.core.positions import Position
 
         redis.call(lambda connection: connection.flushdb())
         if not entries:

@@ -10,17 +10,17 @@ from chaos.campaign.journal import Journal
 from chaos.campaign.matrix import world
 from chaos.campaign.matrix.access import Matrix
 from chaos.campaign.matrix.closing import Closing
-from chaos.campaign.matrix.kept import Kept
+from chaos.campaign.matrix.repeats import Kept
 from chaos.campaign.matrix.routes import Routes, unlisted
 from chaos.campaign.matrix.world import World
-from chaos.campaign.parts.odd import Odd
+from chaos.campaign.parts.malformed import Malformed
 from chaos.campaign.parts.texts import Scripts
 from chaos.campaign.parts.tokens import Tokens
 from chaos.campaign.parts.uploads import Uploads
 from chaos.campaign.site.people import wire_to
 from chaos.campaign.site.sites import Site, Staff
 
-PARTS = ("matrix", "tokens", "uploads", "texts", "odd", "fuzz")
+PARTS = ("matrix", "tokens", "uploads", "texts", "malformed", "fuzz")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Course:
             "tokens": self._tokens,
             "uploads": self._uploads,
             "texts": self._texts,
-            "odd": self._odd,
+            "malformed": self._malformed,
             "fuzz": self._fuzz,
         }
         for name in self.plan.parts:
@@ -141,8 +141,8 @@ class Course:
         part = Scripts(self.site, self.journal, self.plan.seed, self.plan.share)
         part.run()
 
-    def _odd(self) -> None:
-        part = Odd(self.site, self.journal, self.plan.seed, self.plan.share)
+    def _malformed(self) -> None:
+        part = Malformed(self.site, self.journal, self.plan.seed, self.plan.share)
         part.run()
 
     def _fuzz(self) -> None:

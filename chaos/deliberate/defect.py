@@ -12,7 +12,7 @@ class MisplacedDefect(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """What goes wrong, in which file which text is replaced, and the tests that must fail."""
+    """A mistake: the file, the text that is replaced, and the tests that must fail."""
 
     name: str
     file: str

@@ -1,7 +1,7 @@
 """A scratch copy of the tree, and runs of pytest in it.
 
-The runs use the services of the trial. `deploy.trials` starts MariaDB with a database of the tests
-that has all migrations, so a run begins after a few seconds.
+The runs use the services of the trial. `deploy.dev.trials` starts MariaDB with a database of the
+tests that has all migrations, so a run begins after a few seconds.
 """
 
 import os

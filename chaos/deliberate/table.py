@@ -43,7 +43,7 @@ _ACCOUNTS = (
     ),
     Defect(
         "the API accepts writes by cookie without a CSRF token",
-        "accounts/tokens/authentication.py",
+        "accounts/request_auth/authentication.py",
         "        check_csrf(request._request)\n",
         "",
         (
@@ -130,7 +130,7 @@ _FEEDS = (
     ),
     Defect(
         "the chunks of a fan-out leave out their last follower",
-        "feeds/delivery/fanout/tiers.py",
+        "feeds/tiers.py",
         "filter(to_user_id__gt=lower, to_user_id__lte=upper)",
         "filter(to_user_id__gt=lower, to_user_id__lt=upper)",
         (
@@ -150,7 +150,7 @@ _FEEDS = (
 _INTERACTIONS = (
     Defect(
         "a vote is counted twice",
-        "interactions/actions/polls.py",
+        "interactions/actions/votes.py",
         "        Vote.objects.filter(pk__in=[ident for ident, _ in found]).update(waiting=None)\n",
         "",
         ("interactions/tests/polls/test_votes.py::test_counts_are_exact_before_and_after_folding",),
@@ -205,44 +205,44 @@ _INTERACTIONS = (
 _CORE = (
     Defect(
         "a cursor repeats the last item of the page before",
-        "socialsite/core/http/pagination.py",
+        "socialsite/core/positions.py",
         'Q(**{f"{ident}__lt": last})',
         'Q(**{f"{ident}__lte": last})',
         (
-            "socialsite/core/tests/http/test_pagination.py"
+            "socialsite/core/tests/test_positions.py"
             "::test_before_is_the_order_of_the_pair_time_then_id",
         ),
     ),
     Defect(
         "a last page that is full has a next one",
-        "socialsite/core/http/pagination.py",
+        "socialsite/core/positions.py",
         "more = len(rows) > size",
         "more = len(rows) >= size",
         (
-            "socialsite/core/tests/http/test_pagination.py"
+            "socialsite/core/tests/test_positions.py"
             "::test_a_page_has_a_next_only_when_there_is_more",
         ),
     ),
     Defect(
         "a repeated idempotency key is ignored",
-        "socialsite/core/http/idempotency.py",
+        "socialsite/core/requests/idempotency.py",
         'key = request.headers.get("Idempotency-Key")',
         "key = None",
         (
-            "socialsite/core/tests/http/test_idempotency.py"
+            "socialsite/core/tests/requests/test_idempotency.py"
             "::test_a_repeat_gets_the_first_answer_and_has_no_effect",
         ),
     ),
     Defect(
         "a picture is stored as it was sent, with its EXIF data",
-        "socialsite/core/media/pictures.py",
+        "socialsite/core/media/encoding.py",
         "data = _bytes_of(image)",
         "data = raw",
         ("socialsite/core/tests/media/test_media.py::test_no_metadata_survives",),
     ),
     Defect(
         "nobody's files have a quota",
-        "socialsite/core/media/space.py",
+        "socialsite/core/media/disk_space.py",
         "if used >= quota or used + adding > quota:",
         "if used + adding < 0:",
         (
@@ -286,8 +286,8 @@ _PAGES = (
     Defect(
         "the text of a quoted post is not escaped",
         "templates/feeds/_card.html",
-        '{{ ref["note"] or plain_of(ref)[:280] }}',
-        '{{ (ref["note"] or plain_of(ref)[:280]) | safe }}',
+        '{{ ref["note"] or plain_of(ref) | shortened(280) }}',
+        '{{ (ref["note"] or plain_of(ref) | shortened(280)) | safe }}',
         ("feeds/tests/pages/test_views.py::test_words_in_a_quote_are_shown_as_words",),
     ),
     Defect(

@@ -26,6 +26,15 @@ TEMPLATE = "MIGRATED_MARIADB"
 COLLATION = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
+_MARIADB_OPTIONS = (
+    "--skip-name-resolve",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_bin",
+    "--transaction-isolation=READ-COMMITTED",
+    "--local-infile=0",
+)
+
+
 # --- MariaDB ------------------------------------------------------------------------------------
 def mariadb(
     directory: Path,
@@ -51,7 +60,13 @@ def mariadb(
             _copy_mariadb(Path(template), data, account)
         else:
             _install_mariadb(data, work, account, user)
-    init = _init_file(runtime, password, account)
+    settings = [
+        f"--init-file={_init_file(runtime, password, account)}",
+        f"--max-connections={max_connections}",
+        f"--innodb-buffer-pool-size={_memory()}",
+        f"--innodb-flush-log-at-trx-commit={1 if durable else 2}",
+        *([user] if user else []),
+    ]
     argv = [
         program("mariadbd", "mysqld"),
         "--no-defaults",
@@ -61,16 +76,7 @@ def mariadb(
         f"--pid-file={work / 'pid'}",
         f"--port={port}",
         f"--bind-address={LOOPBACK}",
-        f"--init-file={init}",
-        "--skip-name-resolve",
-        "--character-set-server=utf8mb4",
-        "--collation-server=utf8mb4_bin",
-        "--transaction-isolation=READ-COMMITTED",
-        f"--max-connections={max_connections}",
-        f"--innodb-buffer-pool-size={_memory()}",
-        f"--innodb-flush-log-at-trx-commit={1 if durable else 2}",
-        "--local-infile=0",
-        *([user] if user else []),
+        *(*_MARIADB_OPTIONS, *settings),
     ]
     return Service(
         name="database",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy import audit
+from deploy.dev import audit
 
 pytestmark = pytest.mark.once
 

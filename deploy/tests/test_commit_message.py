@@ -2,7 +2,7 @@
 
 import pytest
 
-from deploy.commit_message import SCISSORS, main, mistakes
+from deploy.dev.commit_message import SCISSORS, main, mistakes
 
 pytestmark = pytest.mark.once
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy import locks
+from deploy.dev import locks
 
 pytestmark = pytest.mark.once
 

@@ -166,10 +166,10 @@ def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> No
     """nginx serves public uploads alone; the site answers for everything else."""
     name, private = (f"ab/{number:032x}.jpg" for number in range(2))
     code = (
-        "from socialsite.core.media import files\n"
-        f"files.write('{name}', b'<script>alert(1)</script>')\n"
-        f"files.write('{private}', b'private')\n"
-        f"files.publish('{name}')"
+        "from socialsite.core.media import stored_files\n"
+        f"stored_files.write('{name}', b'<script>alert(1)</script>')\n"
+        f"stored_files.write('{private}', b'private')\n"
+        f"stored_files.publish('{name}')"
     )
     stack.manage("shell", "-c", code)
     (stack.data_dir / "media" / "page.html").write_text("page")

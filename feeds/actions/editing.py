@@ -13,7 +13,7 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from feeds import cache
-from feeds.actions.words import check_visibility, compose, pictures_of, words_of_repost
+from feeds.actions.post_rules import check_visibility, compose, pictures_of, words_of_repost
 from feeds.content import audiences
 from feeds.content.previews import actions as previews
 from feeds.content.previews.addresses import address_of
@@ -31,9 +31,9 @@ from feeds.models import (
 )
 from feeds.visibility import visible_to
 from socialsite.core import db, events
-from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, StaleVersion
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound, StaleVersion
 from socialsite.core.media import pictures as media_pictures
-from socialsite.core.media import usage
+from socialsite.core.media import references
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -214,6 +214,6 @@ def _narrow(post: Post, wanted: str, content: str) -> None:
 def _hide_pictures(post: Post, words: PostContent) -> None:
     """End the public links of the pictures: on commit, and again by the event."""
     ids = set(words.media_ids())
-    usage.changed(post.author_id, ids)
+    references.changed(post.author_id, ids)
     if ids:
-        transaction.on_commit(partial(usage.arrange, ids), robust=True)
+        transaction.on_commit(partial(references.arrange, ids), robust=True)

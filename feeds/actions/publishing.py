@@ -15,12 +15,11 @@ from django.utils.translation import gettext as _
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
-from feeds import cache
-from feeds.actions.words import compose, pictures_of, words_of_repost
+from feeds import cache, tiers
+from feeds.actions.post_rules import compose, pictures_of, words_of_repost
 from feeds.content import audiences
 from feeds.content.polls.definition import Given
 from feeds.content.previews import actions as previews
-from feeds.delivery.fanout import tiers
 from feeds.discovery.tags import indexing
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from feeds.models import (
@@ -42,10 +41,10 @@ from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core import db, events
 from socialsite.core.db.compiled import compiled, compiled_update
-from socialsite.core.http.errors import Forbidden, NotFound
-from socialsite.core.http.pagination import Position
+from socialsite.core.errors import Forbidden, NotFound
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media.videos import uploads as videos
+from socialsite.core.positions import Position
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -144,7 +143,7 @@ def undo_repost(author: "User", post_id: int) -> None:
     Works also for a post that the person may not see any more; NotFound when there is neither a
     repost nor a post to be seen.
     """
-    # Of a repost that they may not see, people learn nothing, not what it shows either.
+    # A repost that people may not see reveals nothing, not even the post that it shows.
     seen = visible_to(author.pk).filter(pk=post_id).first()
     source_id = post_id if seen is None else seen.ref_post_id or post_id
     made = reposts_without_words(author.pk).filter(ref_post_id=source_id).first()
@@ -219,29 +218,12 @@ def _publish(
             mode=mode,
         )
     )
-    # A retried transaction writes the same words again under another id.
-    words.post = post
-    if video is not None:
-        videos.by_id(author_id, video)  # a picture is none
-    pictures = dict.fromkeys([*words.picture_ids(), *([] if video is None else [video])])
-    media_pictures.use(author_id, pictures)
-    words.video = None if video is None else videos.entry(author_id, video)
-    db.insert(words)
+    _insert_words(post, words, video)
     if named:
         audiences.write(post, named)
-    PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
-    if words.poll is not None:
-        db.insert(OpenPoll(post=post, ends_at=words.poll["ends_at"]))
-    previews.want(post, words)
-    indexing.write(post, words.content)
-    head.last_position = max(head.last_position, position)
-    head.post_count += 1
-    head.named_count += visibility in NAMED
-    is_pushed = tiers.is_pushed(mode)
     first_pulled = tiers.is_pulled(mode) and not head.last_pulled_position
-    if tiers.is_pulled(mode):
-        head.last_pulled_position = max(head.last_pulled_position, position)
-    _set_head(author_id, *(getattr(head, name) for name in _HEAD_COLUMNS))
+    _advance(head, post)
+    is_pushed = tiers.is_pushed(mode)
     if is_pushed:
         db.insert(FanOut(post=post, author_id=author_id, position=position, mode=mode))
     events.publish(PostPublished(id=post.pk, author_id=author_id))
@@ -254,6 +236,33 @@ def _publish(
     )
     transaction.on_commit(update_caches, robust=True)
     return post
+
+
+def _insert_words(post: Post, words: PostContent, video: int | None) -> None:
+    # A retried transaction writes the same words again under another id.
+    words.post = post
+    author_id = post.author_id
+    if video is not None:
+        videos.by_id(author_id, video)  # a picture is none
+    media = dict.fromkeys([*words.picture_ids(), *([] if video is None else [video])])
+    media_pictures.use(author_id, media)
+    words.video = None if video is None else videos.entry(author_id, video)
+    db.insert(words)
+    PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in media)
+    if words.poll is not None:
+        db.insert(OpenPoll(post=post, ends_at=words.poll["ends_at"]))
+    previews.want(post, words)
+    indexing.write(post, words.content)
+
+
+def _advance(head: AuthorHead, post: Post) -> None:
+    """Count a new post in the head of its author."""
+    head.last_position = max(head.last_position, post.position)
+    head.post_count += 1
+    head.named_count += post.visibility in NAMED
+    if tiers.is_pulled(post.mode):
+        head.last_pulled_position = max(head.last_pulled_position, post.position)
+    _set_head(post.author_id, *(getattr(head, name) for name in _HEAD_COLUMNS))
 
 
 @db.atomic
@@ -295,16 +304,7 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
         named_count=F("named_count") - int(post.visibility in NAMED),
     )
     # After the head, as `_publish` does: the two would wait for each other.
-    words = PostContent.objects.filter(pk=post_id).first() or PostContent()
-    if media := words.media_ids():
-        media_pictures.release(post.author_id, ids=media)
-    if words.version > 1:
-        PostVersion.objects.filter(post_id=post_id).delete()
-    indexing.remove(post, words.content)
-    if post.visibility == Visibility.MENTIONED:
-        audiences.erase(post_id)
-    if words.poll is not None:
-        OpenPoll.objects.filter(pk=post_id).delete()
+    _release_words(post)
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
         shown = post.ref_post
@@ -318,3 +318,17 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
         accounts_actions.note(
             actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address
         )
+
+
+def _release_words(post: Post) -> None:
+    """End the uses of a deleted post: its media, former versions, tags, named people and poll."""
+    words = PostContent.objects.filter(pk=post.pk).first() or PostContent()
+    if media := words.media_ids():
+        media_pictures.release(post.author_id, ids=media)
+    if words.version > 1:
+        PostVersion.objects.filter(post_id=post.pk).delete()
+    indexing.remove(post, words.content)
+    if post.visibility == Visibility.MENTIONED:
+        audiences.erase(post.pk)
+    if words.poll is not None:
+        OpenPoll.objects.filter(pk=post.pk).delete()

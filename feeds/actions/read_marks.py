@@ -10,10 +10,10 @@ from feeds import cache
 from feeds.models import InboxState
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 if TYPE_CHECKING:
-    from feeds.home.hydration import Card
+    from feeds.cards.card import Card
 
 # A post may be committed, or come from elsewhere, so much later than its position says (T50).
 LATE_MS = 10_000

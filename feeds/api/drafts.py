@@ -7,18 +7,18 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from feeds.api.serializers import ImageSerializer, NewPostSerializer, PostSerializer, body
 from feeds.api.views import one_post
 from feeds.drafts import actions, queries
 from feeds.models import Kind, Visibility
 from feeds.queries import written
 from socialsite.core.http import api
-from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
 from socialsite.core.media.videos.api import OwnVideoSerializer
 from socialsite.core.rate_limits import buckets, budgets
-from socialsite.core.rate_limits.request_budgets import READS
+from socialsite.core.requests.idempotency import Created, idempotent
+from socialsite.core.requests.request_budgets import READS
 
 Errors = api.ErrorSerializer
 
@@ -103,7 +103,14 @@ class Drafts(APIView):
 
     @extend_schema(
         request=NewDraftSerializer,
-        responses={201: DraftSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
+        responses={
+            201: DraftSerializer,
+            400: Errors,
+            401: Errors,
+            404: Errors,
+            409: Errors,
+            429: Errors,
+        },
         parameters=[IDEMPOTENCY_KEY],
     )
     @idempotent(_one, budgets.DRAFT)
@@ -118,7 +125,7 @@ class OneDraft(APIView):
 
     takes = {"GET": READS, "PUT": (budgets.DRAFT,), "DELETE": (budgets.DRAFT,)}
 
-    @extend_schema(responses={200: DraftSerializer, 401: Errors, 404: Errors})
+    @extend_schema(responses={200: DraftSerializer, 400: Errors, 401: Errors, 404: Errors})
     def get(self, request: PersonRequest, draft_id: str) -> Response:
         """Return a draft of yours."""
         return Response(_one(request, api.parse_id(draft_id)))
@@ -133,7 +140,7 @@ class OneDraft(APIView):
         actions.replace(request.user, ident, _values(request))
         return Response(_one(request, ident))
 
-    @extend_schema(responses={204: None, 401: Errors, 404: Errors, 429: Errors})
+    @extend_schema(responses={204: None, 400: Errors, 401: Errors, 404: Errors, 429: Errors})
     def delete(self, request: PersonRequest, draft_id: str) -> Response:
         """Delete a draft."""
         actions.delete(request.user, api.parse_id(draft_id))
@@ -145,7 +152,14 @@ class Publish(APIView):
 
     @extend_schema(
         request=None,
-        responses={201: PostSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors},
+        responses={
+            201: PostSerializer,
+            400: Errors,
+            401: Errors,
+            404: Errors,
+            409: Errors,
+            429: Errors,
+        },
         parameters=[IDEMPOTENCY_KEY],
     )
     @idempotent(one_post, budgets.PUBLISH)

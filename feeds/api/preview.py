@@ -8,11 +8,11 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
-from feeds.home.hydration import shown_image
+from accounts.request_auth.requests import PersonRequest
+from feeds.cards.card import shown_image
 from feeds.models import Kind, PostContent
 from socialsite.core.http import api
-from socialsite.core.http.serializer_fields import ShortListField
+from socialsite.core.http.serializer_fields import ShortListField, TextField
 from socialsite.core.ids import MAX_ID
 from socialsite.core.media import pictures
 from socialsite.core.rate_limits import budgets
@@ -24,7 +24,7 @@ Errors = api.ErrorSerializer
 class NewPreviewSerializer(serializers.Serializer[Any]):
     """Input of POST preview."""
 
-    content = serializers.CharField(
+    content = TextField(
         allow_blank=True,
         max_length=PostContent.TEXT_MAX[Kind.ARTICLE],
         help_text="the text of an article, in Markdown",

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 from feeds.api.serializers import PostPageSerializer
 from feeds.api.views import page_bodies
 from feeds.discovery.search import language, paging
-from socialsite.core.http import api
+from socialsite.core.http import api, page_sizes
 from socialsite.core.http.openapi_parameters import FEED_PAGE
 from socialsite.core.rate_limits import budgets
 
@@ -36,7 +36,7 @@ class SearchPosts(APIView):
     )
     def get(self, request: Request) -> Response:
         """Return a page of the posts that a question finds, of those that I may see."""
-        size = api.size_of(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        size = api.size_of(request, default=page_sizes.FEED_SIZE, maximum=page_sizes.FEED_MAX)
         question = language.parse(request.GET.get("q", ""))
         sort = paging.sort_of(request.GET.get("sort"))
         cursor = request.GET.get("cursor", "")

@@ -6,15 +6,16 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from feeds.cards import repost_grouping
+from feeds.cards.card import Card
 from feeds.content.polls import definition
-from feeds.home import originals
-from feeds.home.hydration import Card
 from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
-from socialsite.core.http.serializer_fields import ShortDictField, ShortListField
+from socialsite.core.http.serializer_fields import ShortDictField, ShortListField, TextField
 from socialsite.core.ids import MAX_ID
 from socialsite.core.media import video_links
 from socialsite.core.media.videos.api import VideoSerializer
 from socialsite.core.models import Media
+from socialsite.core.text import one_line
 
 # Values of an unsigned column on all databases.
 VERSION_MAX = 2**31 - 1
@@ -81,9 +82,7 @@ class NewPollSerializer(serializers.Serializer[Any]):
     """Input of a poll; the action checks the options and the end."""
 
     options = ShortListField(
-        child=serializers.CharField(
-            allow_blank=True, trim_whitespace=False, max_length=definition.OPTION_MAX
-        ),
+        child=TextField(allow_blank=True, max_length=definition.OPTION_MAX, stored=one_line),
         max_length=definition.OPTIONS_MAX,
         help_text=f"{definition.OPTIONS_MIN} to {definition.OPTIONS_MAX} different texts",
     )
@@ -229,11 +228,11 @@ class NewPostSerializer(serializers.Serializer[Any]):
     """Input of POST posts; the action checks lengths by kind."""
 
     kind = serializers.CharField(default=Kind.MICRO.value, max_length=KIND_MAX)
-    title = serializers.CharField(default="", allow_blank=True, max_length=PostContent.TITLE_MAX)
-    content = serializers.CharField(
-        default="", allow_blank=True, max_length=max(PostContent.TEXT_MAX.values())
+    title = TextField(
+        default="", allow_blank=True, max_length=PostContent.TITLE_MAX, stored=one_line
     )
-    note = serializers.CharField(default="", allow_blank=True, max_length=PostContent.NOTE_MAX)
+    content = TextField(default="", allow_blank=True, max_length=max(PostContent.TEXT_MAX.values()))
+    note = TextField(default="", allow_blank=True, max_length=PostContent.NOTE_MAX)
     sensitive = serializers.BooleanField(default=False)
     images = ShortListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
@@ -254,7 +253,7 @@ class NewPostSerializer(serializers.Serializer[Any]):
 
 
 class AudienceSerializer(serializers.Serializer[Any]):
-    """Who can see a post; this is its schema."""
+    """The readers of a post; this is its schema."""
 
     visibility = serializers.ChoiceField(choices=Visibility.values)
     people = serializers.IntegerField(
@@ -268,13 +267,13 @@ class EditSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(
         min_value=1, max_value=VERSION_MAX, help_text="the version that the edit is based on"
     )
-    title = serializers.CharField(
-        required=False, allow_blank=True, max_length=PostContent.TITLE_MAX
+    title = TextField(
+        required=False, allow_blank=True, max_length=PostContent.TITLE_MAX, stored=one_line
     )
-    content = serializers.CharField(
+    content = TextField(
         required=False, allow_blank=True, max_length=max(PostContent.TEXT_MAX.values())
     )
-    note = serializers.CharField(required=False, allow_blank=True, max_length=PostContent.NOTE_MAX)
+    note = TextField(required=False, allow_blank=True, max_length=PostContent.NOTE_MAX)
     sensitive = serializers.BooleanField(required=False)
     images = ShortListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
@@ -283,7 +282,7 @@ class EditSerializer(serializers.Serializer[Any]):
         help_text="ids of all pictures in their new order; those that are new are your own media",
     )
     alts = ShortDictField(
-        child=serializers.CharField(allow_blank=True, max_length=Media.ALT_MAX),
+        child=TextField(allow_blank=True, max_length=Media.ALT_MAX, stored=one_line),
         required=False,
         max_length=PostContent.IMAGES_MAX,
         help_text="new descriptions of pictures of the post, by id",
@@ -299,7 +298,7 @@ _HIDDEN_OF_SOURCE = {*_HIDDEN, "ref", "ref_gone"}
 
 def bodies(cards: Sequence[Card]) -> list[dict[str, Any]]:
     """Return a page of posts as JSON for the API."""
-    repeats = originals.repeats(cards)
+    repeats = repost_grouping.repeats(cards)
     return [body(card, again) for card, again in zip(cards, repeats, strict=True)]
 
 

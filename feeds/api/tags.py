@@ -9,13 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from feeds.api.serializers import PostPageSerializer
 from feeds.api.views import PAGE_PARAMETERS, page_bodies
 from feeds.discovery.tags import actions, queries
 from socialsite.core.http import api
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS
+from socialsite.core.requests.request_budgets import READS
 
 Errors = api.ErrorSerializer
 SHOWN = 20
@@ -94,7 +94,7 @@ class TagPosts(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         """Return a page of the posts with a tag that I may see, newest first."""
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        cursor, size = api.feed_params(request)
         page = queries.posts(request.user, queries.named(name), cursor, size)
         return Response(page_bodies(request.user, page))
 
@@ -127,6 +127,6 @@ class TagsFeed(APIView):
     )
     def get(self, request: PersonRequest) -> Response:
         """Return a page of the posts with a tag that I follow, newest first."""
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        cursor, size = api.feed_params(request)
         page = queries.posts_of_followed(request.user, cursor, size)
         return Response(page_bodies(request.user, page))

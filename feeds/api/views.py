@@ -13,8 +13,8 @@ from rest_framework.views import APIView
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.tokens.authentication import ApiUser
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.authentication import ApiUser
+from accounts.request_auth.requests import PersonRequest
 from feeds import actions, queries
 from feeds.api.serializers import (
     AudienceSerializer,
@@ -28,25 +28,27 @@ from feeds.api.serializers import (
     bodies,
     body,
 )
-from feeds.home.hydration import Card
+from feeds.cards.card import Card
 from feeds.home.page import HomeReading
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
-from socialsite.core import redis
+from socialsite.core import errors, redis
 from socialsite.core.cache import reads
-from socialsite.core.http import api, errors
-from socialsite.core.http.idempotency import Created, idempotent
+from socialsite.core.http import api
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import dumps
 from socialsite.core.http.openapi_parameters import FEED_PAGE, IDEMPOTENCY_KEY, LIST_PAGE
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.positions import MAX_TS_MS, Page, Position
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS
+from socialsite.core.requests.idempotency import Created, idempotent
+from socialsite.core.requests.request_budgets import READS
 
 PAGE_PARAMETERS = [
     *FEED_PAGE,
     OpenApiParameter(
-        "max_time", int, description="Unix ms; only older posts, may skip posts of the same ms"
+        "max_time",
+        {"type": "integer", "minimum": 0, "maximum": MAX_TS_MS},
+        description="Unix ms; only older posts, may skip posts of the same ms",
     ),
 ]
 Errors = api.ErrorSerializer
@@ -68,7 +70,14 @@ class Posts(APIView):
 
     @extend_schema(
         request=NewPostSerializer,
-        responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
+        responses={
+            201: PostSerializer,
+            400: Errors,
+            401: Errors,
+            404: Errors,
+            409: Errors,
+            429: Errors,
+        },
         parameters=[IDEMPOTENCY_KEY],
     )
     @idempotent(one_post, budgets.PUBLISH)
@@ -114,7 +123,7 @@ class OnePost(APIView):
         actions.edit(request.user, ident, **values)
         return Response(one_post(request, ident))
 
-    @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
+    @extend_schema(responses={204: None, 400: Errors, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: PersonRequest, post_id: str) -> Response:
         """Delete one's own post."""
         ident = api.parse_id(post_id)
@@ -139,11 +148,13 @@ class History(APIView):
 
 
 class PostAudience(APIView):
-    """Who can see a post."""
+    """The readers of a post."""
 
     takes = {"GET": READS}
 
-    @extend_schema(responses={200: AudienceSerializer, 401: Errors, 403: Errors, 404: Errors})
+    @extend_schema(
+        responses={200: AudienceSerializer, 400: Errors, 401: Errors, 403: Errors, 404: Errors}
+    )
     def get(self, request: PersonRequest, post_id: str) -> Response:
         """Return who can see one's own post."""
         return Response(queries.audience_of(request.user, api.parse_id(post_id)))
@@ -167,7 +178,7 @@ class HomeFeed(APIView):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return a page of the posts of the reader and of everyone the reader follows now."""
         who = ApiUser(request, self.takes)
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        cursor, size = api.feed_params(request)
         decoration = interactions_queries.Decoration(who.user_id)
         reading = HomeReading(who.user_id, cursor, size, decoration)
         reads.ask(who, *reading.first())
@@ -202,7 +213,7 @@ class Recommended(APIView):
     @extend_schema(parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors})
     def get(self, request: Request) -> Response:
         """Return a page of public posts by recommended authors."""
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        cursor, size = api.feed_params(request)
         return Response(page_bodies(request.user, queries.recommended(request.user, cursor, size)))
 
 
@@ -215,7 +226,7 @@ class Rising(APIView):
     @extend_schema(parameters=LIST_PAGE, responses={200: PostPageSerializer, 400: Errors})
     def get(self, request: Request) -> Response:
         """Return a page of public posts by the reactions of the last day, the best first."""
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        cursor, size = api.feed_params(request)
         page = interactions_queries.rising(request.user, cursor, size)
         return Response({"items": bodies(page.items), "next": page.next})
 
@@ -226,7 +237,7 @@ KIND = OpenApiParameter(
 
 
 class OfPerson(APIView):
-    """What one person wrote or likes."""
+    """Posts and comments that one person wrote or likes."""
 
     permission_classes = [AllowAny]
     takes = {"GET": READS}
@@ -236,7 +247,7 @@ class OfPerson(APIView):
         person = accounts_queries.by_id(api.parse_id(user_id))
         if relations_queries.is_blocked(request.user.pk, person.pk):
             raise errors.UserNotFound
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        cursor, size = api.feed_params(request)
         return person, cursor, size
 
 

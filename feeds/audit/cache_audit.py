@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from feeds import cache
+from feeds import cache, readers
 from feeds.audit.reasons import Code, Reason
 from feeds.cache.timeline import Runs
-from feeds.home import hydration, viewer
+from feeds.cards import hydration
 from feeds.home.sources import OpenFanOuts
 from feeds.models import FanOut, InboxEntry, Post
 from socialsite.core import db
 from socialsite.core.cache import reads
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 
 def errors(viewer_id: int, post_id: int) -> list[Reason]:
@@ -37,7 +37,7 @@ class _CacheReading:
         self.viewer_id, self.post = viewer_id, post
         self.place = Position(post.position, post.pk)
         above = Position(post.position, post.pk + 1)
-        self._reader = viewer.ReaderRead(viewer_id)
+        self._reader = readers.ReaderRead(viewer_id)
         self._inbox = Runs(cache.INBOX, above, 1, [viewer_id])
         self._outbox = Runs(cache.OUTBOX, above, 1, [post.author_id])
         self._fanouts = OpenFanOuts(above)
@@ -65,7 +65,7 @@ class _CacheReading:
         known, author = self._reader.known, self.post.author_id
         if known is None or author == self.viewer_id:
             return
-        now = viewer.read_uncached(self.viewer_id)
+        now = readers.read_uncached(self.viewer_id)
         if (author in known.follows) != (author in now.follows):
             yield "follows"
         if (author in known.blocked) != (author in now.blocked):
@@ -82,7 +82,7 @@ class _CacheReading:
         run = self._inbox.known.get(self.viewer_id)
         if run is not None:
             in_cache = self._has(self._inbox, self.viewer_id)
-            generation = viewer.inbox_state(self.viewer_id)[0]
+            generation = readers.inbox_state(self.viewer_id)[0]
             known = self._reader.known
             used = run.generation == (generation if known is None else known.generation)
             # A post with an open fan-out is pulled, so the inbox does not matter.

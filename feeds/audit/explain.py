@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from accounts import queries as accounts_queries
 from accounts.models import User
+from feeds import tiers
 from feeds.audit import cache_audit
 from feeds.audit.reasons import PULLED, SHOWS, Code, Reason, Value, time_of
-from feeds.delivery.fanout import tiers
 from feeds.models import (
     AuthorHead,
     FanOut,
@@ -32,6 +32,7 @@ from feeds.models import (
 from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.ids import MAX_ID
+from socialsite.core.text.spans import without_at
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def explain(viewer_id: int | None, post_id: int) -> Explanation:
 
 def find_reader(text: str) -> User | None:
     """Return the person with a username or an id, including banned and closed accounts."""
-    word = text.strip().removeprefix("@")
+    word = without_at(text)
     found = accounts_queries.any_by_name(word)
     if found is None and (ident := find_id(word)) is not None:
         found = User.objects.filter(pk=ident).first()

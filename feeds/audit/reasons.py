@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from socialsite.core.http.json import iso
+from socialsite.core.times import iso
 
 Value = int | str
 

@@ -21,14 +21,13 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from accounts.models import User, UserQuerySet
-from feeds import queries
+from feeds import queries, tiers
 from feeds.audit.explain import Explanation, explain
-from feeds.delivery.fanout import tiers
 from feeds.delivery.inbox import sync
-from feeds.home.viewer import inbox_state
 from feeds.models import FeedCheck, Post
+from feeds.readers import inbox_state
 from socialsite.core import db, redis
-from socialsite.core.http.pagination import NEWEST, Page, Position
+from socialsite.core.positions import NEWEST, Page, Position
 
 logger = logging.getLogger(__name__)
 

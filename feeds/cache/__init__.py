@@ -15,7 +15,7 @@ from feeds.cache.timeline import ID_DIGITS, Entry, Run, Timeline, entry_of, memb
 from socialsite.core import redis
 from socialsite.core.cache.lease import LEASE_MS, Epoch, LeaseCache, TaggedCache
 from socialsite.core.cache.reads import Read
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 SECOND_MS = 1000
 DAY_MS = 86_400 * SECOND_MS
@@ -27,13 +27,13 @@ OUTBOX = Timeline("outbox2", 2 * DAY_MS)
 # Posts whose fan-out is not done, of all authors: one list. Its members are id and author.
 OPEN = Timeline("fanouts2", 60 * SECOND_MS)
 ALL = 0
-# The reader's follows, blocks and inbox state (`feeds.home.viewer`).
+# The reader's follows, blocks and inbox state (`feeds.readers`).
 READER_TTL_MS = 60 * SECOND_MS
 READERS = TaggedCache("reader", READER_TTL_MS, accounts_queries.STANDING)
 # This long after a commit, no cached reader predates it: a fill may come as late as its lease.
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for a deleted post.
-CARDS = LeaseCache("post7", 600 * SECOND_MS)
+CARDS = LeaseCache("post8", 600 * SECOND_MS)
 # Renewed when an author publishes their first post that is not pushed to all.
 PULLED = Epoch("pulled")
 MARK_TTL_MS = DAY_MS

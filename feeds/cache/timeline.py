@@ -24,8 +24,8 @@ from django.conf import settings
 from socialsite.core import redis
 from socialsite.core.cache.lease import Lease
 from socialsite.core.cache.reads import ById
-from socialsite.core.http.pagination import Position
 from socialsite.core.ids import MAX_ID, MIN_ID
+from socialsite.core.positions import Position
 
 ID_DIGITS = 19
 _MIRROR = MIN_ID + MAX_ID

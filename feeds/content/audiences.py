@@ -8,10 +8,10 @@ from collections.abc import Collection
 from django.utils.translation import gettext as _
 
 from accounts import queries as accounts_queries
-from feeds.content.prose import signs
+from feeds.content.plain_text import signs
 from feeds.models import OPEN, Post, PostAudience, Visibility
 from relations import queries as relations_queries
-from socialsite.core.http.errors import InvalidInput
+from socialsite.core.errors import InvalidInput
 from socialsite.core.text.mentions import usernames
 
 

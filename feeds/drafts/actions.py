@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import queries as accounts_queries
 from feeds import actions
-from feeds.actions.words import KEPT, WRITTEN, limits
+from feeds.actions.post_rules import KEPT, WRITTEN, limits
 from feeds.content.polls import definition
 from feeds.models import Draft, DraftImage, Post, PostContent
 from socialsite.core import db
-from socialsite.core.http.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
+from socialsite.core.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from socialsite.core.media import pictures, video_links
 from socialsite.core.media.videos import uploads as videos
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 # The farthest publish time.
 AHEAD = timedelta(days=366)
-# What a draft and the post that it becomes have in common, besides the pictures.
+# Fields that a draft and the post that it becomes have in common, besides the pictures.
 COLUMNS = (
     *("kind", "title", "note", "content", "video_url", "video"),
     *("visibility", "sensitive", "poll"),

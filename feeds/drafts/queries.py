@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, TypedDict
 
 from django.conf import settings
 
+from feeds.cards.card import Image, shown_image
 from feeds.content.polls.definition import Given
-from feeds.home.hydration import Image, shown_image
 from feeds.models import Draft, DraftImage, PostContent
-from socialsite.core.http.errors import NotFound
-from socialsite.core.http.json import iso
-from socialsite.core.http.pagination import Page, Position, before, cut
+from socialsite.core.errors import NotFound
 from socialsite.core.media.videos import queries as video_queries
 from socialsite.core.media.videos.shown import OwnVideo
 from socialsite.core.models import Media
+from socialsite.core.positions import Page, Position, before, cut
+from socialsite.core.times import iso
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -8,7 +8,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Sequence
 
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 
 def merge(sources: Iterable[Sequence[Position]], size: int) -> list[Position]:

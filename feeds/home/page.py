@@ -22,18 +22,20 @@ from functools import cached_property
 from typing import Any
 
 from feeds import cache
-from feeds.home import prefetch, pull
-from feeds.home.hydration import Card, Companion, Hydration
+from feeds.cards import prefetch
+from feeds.cards.card import Card
+from feeds.cards.hydration import Companion, Hydration
+from feeds.home import pull
 from feeds.home.merge import merge
 from feeds.home.sources import Sources
-from feeds.home.viewer import Reader, ReaderRead
 from feeds.models import InboxState
+from feeds.readers import Reader, ReaderRead
 from feeds.visibility import visible_to
 from socialsite.core import redis
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Read
 from socialsite.core.db.page_filling import ROUNDS_MAX, fill, walk
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.positions import Page, Position
 
 # Additional positions, as the visibility check may hide some.
 SLACK = 5

@@ -23,7 +23,7 @@ from django.db import connection
 
 from relations import queries as relations_queries
 from socialsite.core import db
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 # Costs in rows of a scan: the fixed cost of reading by author, the cost of each of the newest
 # authors, and of each later one. Only their ratios matter; `bench/pull.py` checks them.

@@ -9,19 +9,19 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet, Value
+from django.db.models import QuerySet
 
-from feeds import cache
+from feeds import cache, readers
 from feeds.cache.timeline import Entry, Runs, entry_of, member_of
-from feeds.home import pull, viewer
-from feeds.home.viewer import Reader, ReaderRead
+from feeds.home import pull
 from feeds.models import AuthorHead, FanOut, InboxEntry
+from feeds.readers import Reader, ReaderRead
 from relations import queries as relations_queries
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Read
-from socialsite.core.db.compiled import PADDING, UnionRead, compiled
+from socialsite.core.db.compiled import UnionRead, compiled
 from socialsite.core.db.page_filling import ROUND_MAX
-from socialsite.core.http.pagination import NEWEST, Position, before
+from socialsite.core.positions import NEWEST, Position, before
 from socialsite.core.redis import Batch
 
 # Additional rows of an inbox to read, as some may be by people who are no longer followed.
@@ -107,7 +107,7 @@ class OpenFanOuts(Runs):
 
     def fill(self) -> None:
         rows = sorted(self._rows, reverse=True)
-        self.posts = [(Position(ts, post), author) for ts, post, author, _ in rows]
+        self.posts = [(Position(ts, post), author) for ts, post, author in rows]
         if self._narrowed is None:
             entries = [cache.open_entry(place, author) for place, author in self.posts]
             self.are_all = cache.OPEN.fill(cache.ALL, self._lease, (0, entries)).ends
@@ -157,7 +157,7 @@ class Pulled(Read[Any]):
 
     def fill(self) -> None:
         if self._everybody is not None:
-            found = frozenset(author for author, *_ in self._everybody)
+            found = frozenset(author for (author,) in self._everybody)
             Pulled._cached = self._epoch.known, found if len(found) <= PULLED_MAX else None
 
     def authors(self, reach: int) -> frozenset[int]:
@@ -167,7 +167,7 @@ class Pulled(Read[Any]):
         """
         if self._known is not None:
             return self._known
-        return frozenset(author for author, last, *_ in self._of_follows if last >= reach)
+        return frozenset(author for author, last in self._of_follows if last >= reach)
 
 
 class Inbox(Runs):
@@ -269,12 +269,12 @@ class InboxRows:
     ) -> None:
         self._viewer_id, self._limit = viewer_id, limit
         self._found = union.add(_rows_after, viewer_id, *(cursor or NEWEST), limit=limit)
-        self._states = union.add(viewer.states_of, viewer_id)
+        self._states = union.add(readers.states_of, viewer_id)
 
     def followed(self, follows: Collection[int], most: int) -> list[Position]:
         """Return the first `most` posts by followed people."""
         kept: list[Position] = []
-        for ts_ms, post_id, author_id, _ in self._newest_first:
+        for ts_ms, post_id, author_id in self._newest_first:
             if author_id in follows:
                 kept.append(Position(ts_ms, post_id))
                 if len(kept) == most:
@@ -289,16 +289,16 @@ class InboxRows:
     @property
     def entries(self) -> list[Entry]:
         """The rows as entries of a cached inbox."""
-        return [(-ts_ms, member_of(post_id)) for ts_ms, post_id, _, _ in self._newest_first]
+        return [(-ts_ms, member_of(post_id)) for ts_ms, post_id, _ in self._newest_first]
 
     @cached_property
-    def _newest_first(self) -> list[tuple[int, int, int, int]]:
+    def _newest_first(self) -> list[tuple[int, int, int]]:
         return sorted(self._found, reverse=True)
 
     @cached_property
     def state(self) -> tuple[int, int]:
         """Generation and floor (ms)."""
-        return viewer.inbox_state(self._viewer_id, self._states)
+        return readers.inbox_state(self._viewer_id, self._states)
 
 
 class Outboxes(Runs):
@@ -330,43 +330,42 @@ class Outboxes(Runs):
 
 
 # --- statements ---------------------------------------------------------------------------------
-# All queries have four columns, like those of `feeds.home.viewer`; the last is the query's index.
 @compiled
 def _rows_after(
-    viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int
+    viewer_id: int, ts_ms: int, post_id: int, *, limit: int
 ) -> "QuerySet[InboxEntry, Any]":
     place = before(Position(ts_ms, post_id), "publish_time", "post_id")
     rows = InboxEntry.objects.filter(place, user_id=viewer_id)
     rows = rows.order_by("-publish_time", "-post_id")
-    return rows.values_list("publish_time", "post_id", "author_id", Value(number))[:limit]
+    return rows.values_list("publish_time", "post_id", "author_id")[:limit]
 
 
 @compiled
-def _open_rows(*, limit: int, number: int) -> "QuerySet[FanOut, Any]":
-    return _open(FanOut.objects.all(), limit, number)
+def _open_rows(*, limit: int) -> "QuerySet[FanOut, Any]":
+    return _open(FanOut.objects.all(), limit)
 
 
 @compiled
 def _open_of(
-    author_ids: Collection[int], ts_ms: int, post_id: int, *, limit: int, number: int
+    author_ids: Collection[int], ts_ms: int, post_id: int, *, limit: int
 ) -> "QuerySet[FanOut, Any]":
     place = before(Position(ts_ms, post_id), "position", "post_id")
-    return _open(FanOut.objects.filter(place, author_id__in=author_ids), limit, number)
+    return _open(FanOut.objects.filter(place, author_id__in=author_ids), limit)
 
 
-def _open(rows: "QuerySet[FanOut]", limit: int, number: int) -> "QuerySet[FanOut, Any]":
+def _open(rows: "QuerySet[FanOut]", limit: int) -> "QuerySet[FanOut, Any]":
     rows = rows.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
-    return rows.values_list("position", "post_id", "author_id", Value(number))[:limit]
+    return rows.values_list("position", "post_id", "author_id")[:limit]
 
 
 @compiled
-def _pulled(*, limit: int, number: int) -> "QuerySet[AuthorHead, Any]":
+def _pulled(*, limit: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
-    return heads.values_list("author_id", PADDING, PADDING, Value(number))[:limit]
+    return heads.values_list("author_id")[:limit]
 
 
 @compiled
-def _pulled_follows(viewer_id: int, *, number: int) -> "QuerySet[AuthorHead, Any]":
+def _pulled_follows(viewer_id: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
     heads = heads.filter(author_id__in=relations_queries.following_ids(viewer_id))
-    return heads.values_list("author_id", "last_pulled_position", PADDING, Value(number))
+    return heads.values_list("author_id", "last_pulled_position")

@@ -21,7 +21,7 @@ class AuthorHead(models.Model):
     # Newest post that is not pushed to all; 0 if there never was one.
     last_pulled_position = models.BigIntegerField(default=0)
     post_count = models.PositiveIntegerField(default=0)
-    # Of these, posts for named people or for nobody else; the count on a profile leaves them out.
+    # Posts among these for named people or for nobody else; the count on a profile omits them.
     named_count = models.PositiveIntegerField(default=0)
     # The tier of the last post, for the hysteresis of the thresholds.
     mode = models.PositiveSmallIntegerField(choices=Mode.choices, default=Mode.ALL)

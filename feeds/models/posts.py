@@ -13,6 +13,7 @@ from feeds.models.keys import user_key
 from socialsite.core.ids import new_id
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
+from socialsite.core.text.cuts import shortened
 
 KIND_MAX, VISIBILITY_MAX = 8, 9
 
@@ -146,7 +147,7 @@ class PostContent(models.Model):
     edited_at = models.BigIntegerField(null=True, help_text="of the last edit, Unix ms")
 
     def __str__(self) -> str:
-        return self.title or self.content[:40]
+        return self.title or shortened(self.content, 40)
 
     def picture_ids(self) -> list[int]:
         """Return the ids of the pictures in their order."""

@@ -21,7 +21,7 @@ class WantedPreview(models.Model):
 
 
 class FoundPreview(models.Model):
-    """What was found at an address, kept for posts with the same link; empty if there was nothing.
+    """The preview of an address, kept for posts with the same link; empty if there was nothing.
 
     `feeds.content.previews.pages` bounds the texts.
     """

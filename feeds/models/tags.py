@@ -36,7 +36,7 @@ class PostTag(models.Model):
     It follows from the words of the post, and is written in their transaction.
     """
 
-    # Of one post.
+    # Tags of one post.
     MOST = 30
 
     pk = models.CompositePrimaryKey("tag", "position", "post")

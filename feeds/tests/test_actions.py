@@ -7,12 +7,11 @@ from unittest import mock
 import pytest
 
 from accounts.models import User
-from feeds import actions, queries
-from feeds.delivery.fanout import tiers
+from feeds import actions, queries, tiers
 from feeds.models import InboxState, Mode, Post
 from relations import actions as relations_actions
-from socialsite.core.http.errors import Forbidden, NotFound
-from socialsite.core.http.pagination import Position
+from socialsite.core.errors import Forbidden, NotFound
+from socialsite.core.positions import Position
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from feeds.models import InboxState, Post, RecommendedAuthor
 from feeds.tests.pictures import make_picture
 from relations import actions as relations_actions
 from socialsite.core import redis
-from socialsite.core.http.idempotency import REPLAYED
+from socialsite.core.requests.idempotency import REPLAYED
 from socialsite.tests.support.answers import V1, assert_error, ids, walk
 
 pytestmark = pytest.mark.django_db

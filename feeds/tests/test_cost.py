@@ -21,14 +21,14 @@ from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
 from feeds.cache.timeline import Run, Timeline, entry_of
-from feeds.home import prefetch
+from feeds.cards import prefetch
 from interactions import actions as interactions_actions
 from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite.core import redis
-from socialsite.core.http.pagination import NEWEST, Position
 from socialsite.core.ids import MIN_ID
 from socialsite.core.models import Media
+from socialsite.core.positions import NEWEST, Position
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full, pytest.mark.embedded]
 

@@ -14,12 +14,12 @@ from feeds.events import PostEdited
 from feeds.models import InboxEntry, Post, PostImage, PostVersion
 from relations import actions as relations_actions
 from socialsite.core import redis
-from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, StaleVersion
-from socialsite.core.http.pagination import Position
-from socialsite.core.media import files
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound, StaleVersion
+from socialsite.core.media import stored_files
 from socialsite.core.models import Event, Media
+from socialsite.core.positions import Position
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.rate_limits.budget import Rate
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def make_picture(me: User, settings: LazySettings, tmp_path: Path) -> Make:
 
     def make(name: str, alt: str = "") -> Media:
         for suffix in ("", "-s"):
-            files.write(f"{name * 2}/{name * 32}{suffix}.jpg", b"x")
+            stored_files.write(f"{name * 2}/{name * 32}{suffix}.jpg", b"x")
         return Media.objects.create(
             owner_id=me.pk,
             name=f"{name * 2}/{name * 32}.jpg",
@@ -219,8 +219,8 @@ def test_pictures_are_removed_added_described_and_put_in_order(
     assert set(Media.objects.values_list("pk", flat=True)) == {one.pk, three.pk}
     shown = PostImage.objects.filter(post=post).values_list("media_id", flat=True)
     assert set(shown) == {one.pk, three.pk}
-    assert not files.path_of(two.name).exists()
-    assert files.is_public(three.name)
+    assert not stored_files.path_of(two.name).exists()
+    assert stored_files.is_public(three.name)
 
 
 def test_a_removed_picture_that_another_post_shows_stays(
@@ -230,9 +230,9 @@ def test_a_removed_picture_that_another_post_shows_stays(
     one, two = (make_post(me, images=[picture.pk]) for _ in range(2))
     actions.edit(me, one.pk, 1, images=[])
     drain()
-    assert files.is_public(picture.name)
+    assert stored_files.is_public(picture.name)
     actions.edit(me, two.pk, 1, visibility="followers")
-    assert not files.is_public(picture.name)
+    assert not stored_files.is_public(picture.name)
 
 
 def test_pictures_of_a_narrowed_post_lose_their_public_links_with_the_edit(
@@ -241,10 +241,10 @@ def test_pictures_of_a_narrowed_post_lose_their_public_links_with_the_edit(
     picture = make_picture("a")
     post = make_post(me, images=[picture.pk])
     drain()
-    assert files.is_public(picture.name)
+    assert stored_files.is_public(picture.name)
     actions.edit(me, post.pk, 1, visibility="followers")
-    assert not files.is_public(picture.name)
-    assert not files.is_public(picture.thumb_name)
+    assert not stored_files.is_public(picture.name)
+    assert not stored_files.is_public(picture.thumb_name)
 
 
 def test_a_post_needs_words_or_a_picture(me: User, make_post: Make, make_picture: Make) -> None:

@@ -7,8 +7,7 @@ import pytest
 from django.conf import LazySettings
 
 from accounts.models import User
-from feeds import actions, queries
-from feeds.delivery.fanout import tiers
+from feeds import actions, queries, tiers
 from feeds.models import Mode, Post
 from relations import actions as relations_actions
 from socialsite.core import redis

@@ -11,7 +11,7 @@ from feeds import actions, queries
 from feeds.models import RecommendedAuthor
 from relations import actions as relations_actions
 from socialsite.core.db import page_filling
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 pytestmark = pytest.mark.django_db
 

@@ -20,8 +20,8 @@ from relations import actions as relations_actions
 from relations import queries as relations_queries
 from relations.tests.helpers import counted, facts
 from socialsite.core.events import enqueue, relay
-from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
+from socialsite.core.positions import Position
 from socialsite.tests.support.race import Race
 
 pytestmark = [

@@ -19,12 +19,12 @@ from feeds.drafts import queries as draft_queries
 from feeds.models import Draft
 from feeds.tests.pictures import make_picture
 from relations import actions as relations_actions
-from socialsite.core.http.errors import InvalidInput, PayloadTooLarge, Unavailable
-from socialsite.core.media import files, space
+from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable
+from socialsite.core.media import disk_space, stored_files
 from socialsite.core.media.videos import jobs, uploads
 from socialsite.core.models import Media, Video
 from socialsite.core.tests.media.videos import samples
-from socialsite.pages.uploads import PRIVATE, PUBLIC
+from socialsite.pages.media_files import PRIVATE, PUBLIC
 from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
@@ -161,12 +161,12 @@ def test_a_quota_and_the_disk_have_room_for_the_whole_video(
     me: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = len(samples.video())
-    monkeypatch.setattr(space, "NEW_QUOTA_BYTES", size - 1)
+    monkeypatch.setattr(disk_space, "NEW_QUOTA_BYTES", size - 1)
     with pytest.raises(PayloadTooLarge):
         upload(me)
-    monkeypatch.setattr(space, "NEW_QUOTA_BYTES", size)
+    monkeypatch.setattr(disk_space, "NEW_QUOTA_BYTES", size)
     upload(me)
-    monkeypatch.setattr(space, "is_disk_full", lambda adding=0: adding >= size)
+    monkeypatch.setattr(disk_space, "is_disk_full", lambda adding=0: adding >= size)
     with pytest.raises(Unavailable):
         upload(me)
 
@@ -193,7 +193,7 @@ def test_the_files_of_a_video_are_for_those_who_may_see_its_post(
     browsers |= {"guest": Client(), "author": browser_of(me)}
     item = Media.objects.get(pk=video.pk)
     for name in item.file_names():
-        assert not files.is_public(name)
+        assert not stored_files.is_public(name)
         for role, browser in browsers.items():
             file = status(browser, name)
             wanted = (206, PRIVATE) if role in ("author", "follower") else (404, "no-store")
@@ -210,7 +210,7 @@ def test_an_audience_that_narrows_takes_the_public_links_away(me: User, drain: M
     drain()
     names = Media.objects.get(pk=video.pk).file_names()
     assert len(names) == 2
-    assert all(files.is_public(name) for name in names)
+    assert all(stored_files.is_public(name) for name in names)
     assert status(Client(), names[0]) == (206, PUBLIC)
     actions.edit(me, post.pk, 1, visibility="followers", content="new words")
     assert feeds_queries.post(me, post.pk)["video"] is not None
@@ -229,7 +229,7 @@ def test_the_files_end_with_the_post(me: User, drain: Make) -> None:
     drain()
     assert not Media.objects.exists()
     assert not Video.objects.exists()
-    root = files.path_of("")
+    root = stored_files.path_of("")
     assert [path for path in root.rglob("*") if path.is_file()] == []
 
 
@@ -239,7 +239,7 @@ def test_ranges_are_as_the_standard_says(me: User, drain: Make) -> None:
     work()
     drain()
     name = Media.objects.get(pk=video.pk).name
-    whole = files.path_of(name).read_bytes()
+    whole = stored_files.path_of(name).read_bytes()
     size = len(whole)
     cases = {
         "bytes=0-9": (206, whole[:10], f"bytes 0-9/{size}"),
@@ -277,9 +277,9 @@ def test_a_draft_keeps_its_video_and_becomes_a_post(me: User, mine: APIClient, d
     drain()
     assert mine.get(f"{V1}drafts/{draft['id']}").json()["video"]["state"] == "ready"
     Media.objects.update(is_used=False)
-    from socialsite.core.media import usage
+    from socialsite.core.media import references
 
-    usage.drop_unused(Media.objects.filter(pk=video.pk).select_for_update())
+    references.drop_unused(Media.objects.filter(pk=video.pk).select_for_update())
     assert Media.objects.get().is_used  # the draft has it
     post = mine.post(f"{V1}drafts/{draft['id']}/publish").json()
     assert post["video"]["state"] == "ready"

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import queries
 from feeds.models import Visibility
 from socialsite.core.http import api
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.requests.request_budgets import READS, takes
 
 # The name of each audience in a list, and the sentence that explains it. The widest comes first.
 NAMES = {

@@ -6,24 +6,25 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest
+from accounts.request_auth.requests import PageRequest
+from feeds.cards.card import Image, shown_image
+from feeds.content.plain_text import signs
 from feeds.content.polls.definition import OPTIONS_MAX, Given
-from feeds.content.prose import signs
-from feeds.home.hydration import Image, shown_image
 from feeds.models import Kind, PostContent, Visibility
 from interactions import queries as interactions_queries
-from socialsite.core.http import api, errors, form_warnings
-from socialsite.core.http.json import iso
+from socialsite.core import errors
+from socialsite.core.http import api, form_warnings
 from socialsite.core.media import pictures
 from socialsite.core.media.videos import queries as video_queries
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.text import clean
+from socialsite.core.times import iso
 
-# Of the time that a poll lasts.
+# Digits of the time that a poll lasts.
 SECONDS_DIGITS = 9
 FIELDS = ("kind", "title", "note", "content", "video_url", "visibility")
-# Where the form says what is wrong, besides above it.
+# Fields at which the form says what is wrong; it says all else above them.
 SHOWN_AT = (*FIELDS, "images", "video", "poll", "publish_at", form_warnings.ERROR)
 # These show the composer again.
 ERRORS = (
@@ -99,18 +100,27 @@ def is_sensitive(request: PageRequest) -> bool:
 def kept(request: PageRequest, author: User) -> list[Media]:
     """Return the author's stored pictures that the form keeps, in its order, as it describes them.
 
-    They were uploaded when they were chosen, or belong to the draft in the composer. Those that
-    are no longer stored are left out; `check_kept` says so. Raises InvalidInput.
+    They were uploaded when they were chosen, or belong to the draft in the composer. Pictures that
+    are no longer stored are left out, and a description that is too long is not stored: see
+    `check_kept`. Raises InvalidInput.
     """
     items = pictures.own(author.pk, _sent_ids(request))
-    given = {item.pk: request.POST.get(f"alt-{item.pk}") for item in items}
-    alts = {ident: text[: Media.ALT_MAX] for ident, text in given.items() if text is not None}
-    pictures.describe(items, alts)
+    given = {item.pk: request.POST.get(f"alt-{item.pk}", item.alt) for item in items}
+    long = {ident for ident, text in given.items() if pictures.is_long_alt(text)}
+    pictures.describe(items, {ident: given[ident] for ident in given if ident not in long})
+    for item in items:
+        item.alt = given[item.pk] if item.pk in long else item.alt
     return items
 
 
 def check_kept(request: PageRequest, items: list[Media]) -> None:
-    """Raise InvalidInput if the form keeps a picture that is not among these, its author's."""
+    """Raise InvalidInput if the form keeps a picture that is not among these, its author's.
+
+    The same if one of the descriptions is too long.
+    """
+    if any(pictures.is_long_alt(item.alt) for item in items):
+        message = _("The description of a picture may have at most %(limit)s characters.")
+        raise errors.InvalidInput(fields={"images": [message % {"limit": Media.ALT_MAX}]})
     if set(_sent_ids(request)) - {item.pk for item in items}:
         message = _("Some pictures are no longer stored. Add them again, or go on without them.")
         raise errors.InvalidInput(fields={"images": [message]})
@@ -163,6 +173,6 @@ def new_pictures(request: PageRequest, author: User, files: list[Any]) -> list[i
     if not files:
         return []
     buckets.spend(budgets.UPLOAD, author.pk, cost=len(files))
-    alts = [text[: Media.ALT_MAX] for text in request.POST.getlist("alt")]
-    uploads: Any = zip_longest(files, alts[: len(files)], fillvalue="")
+    alts = request.POST.getlist("alt")[: len(files)]
+    uploads: Any = zip_longest(files, alts, fillvalue="")
     return [item.pk for item in pictures.store_all(author.pk, list(uploads))]

@@ -10,14 +10,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import queries as posts
 from feeds.drafts import actions, queries
 from feeds.drafts.queries import DraftCard
 from feeds.views import composer, pages
-from socialsite.core.http import api, errors, form_keys, idempotency
-from socialsite.core.rate_limits import buckets, budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core import errors
+from socialsite.core.http import api, form_keys, page_sizes
+from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.requests import idempotency, request_budgets
+from socialsite.core.requests.request_budgets import READS, takes
 
 # Minutes between local time and UTC, as JavaScript's `getTimezoneOffset` gives them.
 OFFSET_MAX = 15 * 60
@@ -33,7 +35,7 @@ def drafts(request: PageRequest) -> HttpResponse:
     me = member(request)
     if request.method == "POST":
         return _saved(request, me, None)
-    page = queries.drafts(me, api.page_params(request, default=pages.PAGE_SIZE)[0], pages.PAGE_SIZE)
+    page = queries.drafts(me, api.cursor_of(request), page_sizes.PAGE_SIZE)
     context = {"drafts": page.items, "next": page.next}
     name = "feeds/drafts/_drafts.html" if pages.is_part(request) else "feeds/drafts/drafts.html"
     return render(request, name, context)

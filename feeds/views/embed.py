@@ -10,14 +10,15 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import conditional_page, require_safe
 
-from accounts.tokens.requests import PageRequest
+from accounts.request_auth.requests import PageRequest
 from feeds import queries
-from feeds.content.prose import plain_of
-from feeds.home import originals
-from feeds.home.hydration import Card
+from feeds.cards import repost_grouping
+from feeds.cards.card import Card
+from feeds.content.plain_text import plain_of
 from feeds.models import OPEN
-from socialsite.core.http import api, content_policy, errors
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core import errors
+from socialsite.core.http import api, content_policy
+from socialsite.core.requests.request_budgets import READS, takes
 
 # Pixels of the frame: its width, and the height of its parts.
 WIDTH, FRAME, LINE, TITLE, PICTURES, VIDEO, QUOTE = 550, 170, 26, 40, 360, 100, 200
@@ -37,7 +38,7 @@ def post_embed(request: PageRequest, post_id: str) -> HttpResponse:
 
     `socialsite.pages.embeds` removes the cookies of the request, and allows the frame.
     """
-    post = originals.shown_by(queries.post(None, api.parse_id(post_id)))
+    post = repost_grouping.shown_by(queries.post(None, api.parse_id(post_id)))
     context = {"post": post, "address": request.build_absolute_uri(_page_of(post["id"]))}
     answer = render(request, "feeds/embeds/embed.html", context)
     answer.headers["Cache-Control"] = "no-cache"
@@ -83,13 +84,13 @@ def _page_of(post_id: str) -> str:
 
 def height_of(card: Card) -> int:
     """Return about how high the page in the frame is; the frame scrolls if it is higher."""
-    post = originals.shown_by(card)
+    post = repost_grouping.shown_by(card)
     lines = sum(1 + len(line) // LINE_LENGTH for line in plain_of(post).splitlines())
     parts = {
         TITLE: post["title"],
         PICTURES: post["images"] or post["video"],
         VIDEO: post["video_url"],
-        QUOTE: post["kind"] == originals.REPOST,
+        QUOTE: post["kind"] == repost_grouping.REPOST,
     }
     more = sum(pixels for pixels, is_there in parts.items() if is_there)
     if post["poll"] is not None:

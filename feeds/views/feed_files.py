@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -13,19 +13,27 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import conditional_page, require_safe
 
 from accounts import queries as accounts_queries
-from accounts.tokens.requests import PageRequest
+from accounts.request_auth.requests import PageRequest
 from feeds import queries
-from feeds.content.prose import plain_of
+from feeds.cards import repost_grouping
+from feeds.cards.card import Card
+from feeds.content.plain_text import plain_of
 from feeds.discovery.tags import queries as tag_queries
-from feeds.home import originals
-from feeds.home.hydration import Card
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.requests.request_budgets import READS, takes
 from socialsite.core.text.spans import beginning
 
 SIZE, TITLE_MAX = 20, 80
 VIDEO = '<br><video controls src="{}" poster="{}"></video>'
 # XML 1.0, section 2.2: all other characters make a file that no reader opens.
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class _Feed(Atom1Feed):
+    """A feed whose file changes only with its posts: Django dates an empty one by the clock."""
+
+    def latest_post_date(self) -> datetime:
+        """Return when the feed changed last; the beginning of Unix time without posts."""
+        return super().latest_post_date() if self.items else datetime.fromtimestamp(0, UTC)
 
 
 @require_safe
@@ -51,7 +59,7 @@ def tag_feed(request: PageRequest, name: str) -> HttpResponse:
 
 def _answer(request: HttpRequest, page: str, title: str, posts: Sequence[Card]) -> HttpResponse:
     """Return the feed of a page; a cache must ask each time whether it is still right."""
-    feed = Atom1Feed(
+    feed = _Feed(
         title=_allowed(f"{title} · socialsite"),
         link=request.build_absolute_uri(page),
         description="",
@@ -81,7 +89,7 @@ def _answer(request: HttpRequest, page: str, title: str, posts: Sequence[Card]) 
 
 def _title(post: Card) -> str:
     """Return the note or title of the post that is shown, or how its words begin."""
-    shown = originals.shown_by(post)
+    shown = repost_grouping.shown_by(post)
     words = shown["note"] or shown["title"] or plain_of(shown).replace("\n", " ")
     if not words and shown["poll"] is not None:
         words = " / ".join(option["text"] for option in shown["poll"]["options"])
@@ -92,9 +100,11 @@ def _title(post: Card) -> str:
 def _html(request: HttpRequest, post: Card) -> str:
     """Return the words and pictures of a post, and those of the post that it shows.
 
-    Of a post with a note the note alone: its page unfolds the rest.
+    Of a post with a note the note alone: its page unfolds the rest. A post without words has its
+    title instead.
     """
-    parts = [str(escape(post["note"] or plain_of(post))).replace("\n", "<br>")]
+    words = post["note"] or plain_of(post) or post["title"]
+    parts = [str(escape(words)).replace("\n", "<br>")]
     shown = [] if post["note"] or post["sensitive"] else post["images"]
     images = [(request.build_absolute_uri(one["url"]), one["alt"]) for one in shown]
     if post["poll"] is not None and not post["note"]:

@@ -6,18 +6,20 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts.tokens import authentication
-from accounts.tokens.requests import PageRequest
+from accounts.request_auth import authentication
+from accounts.request_auth.requests import PageRequest
 from feeds import actions, queries
 from feeds.home.page import HomeReading
-from feeds.views.pages import PAGE_SIZE, cursor_of, page_of, recommended, shown_posts, top_of
+from feeds.views.pages import page_of, recommended, shown_posts, top_of
 from interactions import queries as interactions_queries
+from socialsite.core import errors
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Read
-from socialsite.core.http import errors
-from socialsite.core.http.pagination import Position
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.http import api, page_sizes
+from socialsite.core.positions import Position
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import request_budgets
+from socialsite.core.requests.request_budgets import takes
 
 # Below this number of follows the home page asks whether to show the first steps.
 FEW_FOLLOWS = 5
@@ -29,7 +31,7 @@ class _Home:
     def __init__(self, user_id: int, cursor: Position | None) -> None:
         decoration = interactions_queries.Decoration(user_id)
         self.user_id, self.cursor = user_id, cursor
-        self.reading = HomeReading(user_id, cursor, PAGE_SIZE, decoration)
+        self.reading = HomeReading(user_id, cursor, page_sizes.PAGE_SIZE, decoration)
         self.unread = interactions_queries.Unread([user_id])
 
     def first(self) -> list[Read[Any]]:
@@ -41,7 +43,7 @@ class _Home:
         """Ask for the page of who is signed in, together with the sign-in; None for a guest."""
         sender = None if _is_malformed(request) else authentication.page_user(request)
         if sender is not None:
-            parts = cls(sender.user_id, cursor_of(request))
+            parts = cls(sender.user_id, api.cursor_of(request))
             reads.ask(sender, sender.cards, *parts.first())
             with contextlib.suppress(errors.BannedAccessToken):
                 sender.admit()
@@ -49,7 +51,7 @@ class _Home:
         request_budgets.spend(request)
         if not request.user.is_authenticated:
             return None
-        parts = cls(request.user.pk, cursor_of(request))
+        parts = cls(request.user.pk, api.cursor_of(request))
         reads.ask(request.visitor.cards, *parts.first())
         return parts
 
@@ -57,7 +59,7 @@ class _Home:
 def _is_malformed(request: PageRequest) -> bool:
     """Return whether the address has no place to begin at; its sender must still spend."""
     try:
-        cursor_of(request)
+        api.cursor_of(request)
     except errors.InvalidInput:
         return True
     return False
@@ -78,6 +80,6 @@ def home(request: PageRequest) -> HttpResponseBase:
     context["is_first_page"] = cursor is None
     context["few_follows"] = cursor is None and len(reading.reader.follows) < FEW_FOLLOWS
     if cursor is None and not page.items and not reading.reader.follows:
-        suggested = queries.recommended(request.user, None, PAGE_SIZE)
+        suggested = queries.recommended(request.user, None, page_sizes.PAGE_SIZE)
         context["suggested"] = shown_posts(request, suggested)["posts"]
     return page_of(request, "feeds/home.html", context)

@@ -5,12 +5,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from accounts.tokens.requests import PageRequest
+from accounts.request_auth.requests import PageRequest
 from feeds import queries
 from feeds.models import OPEN, Kind
 from relations import queries as relations_queries
 from socialsite.core.http import api, return_addresses
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_safe

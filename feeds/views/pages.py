@@ -12,29 +12,26 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import actions, queries
+from feeds.cards import repost_grouping
+from feeds.cards.card import Card
 from feeds.discovery.tags import queries as tag_queries
 from feeds.drafts import actions as draft_actions
-from feeds.home import originals
-from feeds.home.hydration import Card
 from feeds.models import Kind
 from feeds.views import audience, composer
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
-from socialsite.core.http import api, errors, form_keys, idempotency
+from socialsite.core import errors
+from socialsite.core.http import api, form_keys, page_sizes
 from socialsite.core.http.ip_addresses import address_of
-from socialsite.core.http.pagination import Page, Position
 from socialsite.core.models import Media
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.positions import Page, Position
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import idempotency, request_budgets
+from socialsite.core.requests.request_budgets import READS, takes
 
-PAGE_SIZE, TAGS = 20, 5
-
-
-def cursor_of(request: PageRequest) -> Position | None:
-    """Return the place after which the page begins."""
-    return api.page_params(request, default=PAGE_SIZE)[0]
+TAGS = 5
 
 
 def shown_posts(request: PageRequest, page: Page[Card]) -> dict[str, Any]:
@@ -64,27 +61,27 @@ def is_part(request: PageRequest) -> bool:
 @require_safe
 @takes(GET=READS)
 def recommended(request: PageRequest) -> HttpResponse:
-    """What there is to discover, in tabs: recommended posts, those that rise now, new people.
+    """Posts and people to discover, in tabs: recommended posts, those that rise now, new people.
 
     The first page of recommended posts has the tags in use.
     """
     tabs = [("posts", _("Recommended")), ("rising", _("Rising")), ("people", _("New people"))]
     tab = request.GET.get("tab", "")
     tab = tab if tab in dict(tabs) else "posts"
-    cursor = cursor_of(request)
+    cursor = api.cursor_of(request)
     context: dict[str, Any] = {"tab": tab, "tabs": tabs, "trending": [], "posts": [], "people": []}
     if tab != "posts":
         context["more"] = f"?tab={tab}&"
     if tab == "people":
-        found = relations_queries.new_people(request.user, cursor, PAGE_SIZE)
+        found = relations_queries.new_people(request.user, cursor, page_sizes.PAGE_SIZE)
         context |= {"people": found.items, "next": found.next}
         name = "relations/_page.html" if is_part(request) else "feeds/recommended.html"
         return render(request, name, context)
     if tab == "rising":
-        page = interactions_queries.rising(request.user, cursor, PAGE_SIZE)
+        page = interactions_queries.rising(request.user, cursor, page_sizes.PAGE_SIZE)
         context |= {"posts": page.items, "next": page.next}
     else:
-        page = queries.recommended(request.user, cursor, PAGE_SIZE)
+        page = queries.recommended(request.user, cursor, page_sizes.PAGE_SIZE)
         context |= shown_posts(request, page)
         if cursor is None:
             context["trending"] = tag_queries.trending(request.user, TAGS)
@@ -108,7 +105,7 @@ def profile(request: PageRequest, username: str) -> HttpResponse:
     tabs = _tabs(request.user.pk == user.pk or user.likes_shown)
     tab = request.GET.get("tab", "")
     tab = tab if tab in dict(tabs) else "posts"
-    page = _of_tab(request.user, user.pk, tab, cursor_of(request))
+    page = _of_tab(request.user, user.pk, tab, api.cursor_of(request))
     person["counts"]["posts"] = queries.post_counts([user.pk]).get(user.pk, 0)
     context: dict[str, Any] = {"profile": person, "posts": page.items, "next": page.next}
     context |= {"tab": tab, "tabs": tabs}
@@ -129,11 +126,13 @@ def _tabs(with_likes: bool) -> list[tuple[str, str]]:
 
 def _of_tab(viewer: Any, person_id: int, tab: str, cursor: Position | None) -> Page[Any]:
     if tab == "replies":
-        return interactions_queries.posts_and_replies(viewer, person_id, cursor, PAGE_SIZE)
+        return interactions_queries.posts_and_replies(
+            viewer, person_id, cursor, page_sizes.PAGE_SIZE
+        )
     if tab == "likes":
-        return interactions_queries.liked_posts(viewer, person_id, cursor, PAGE_SIZE)
+        return interactions_queries.liked_posts(viewer, person_id, cursor, page_sizes.PAGE_SIZE)
     read = queries.media_posts if tab == "media" else queries.profile_posts
-    page = read(viewer, person_id, cursor, PAGE_SIZE)
+    page = read(viewer, person_id, cursor, page_sizes.PAGE_SIZE)
     return page.with_items(interactions_queries.decorate(viewer, page.items))
 
 
@@ -143,12 +142,14 @@ def post(request: PageRequest, post_id: str) -> HttpResponse:
     """One post and its comments; a repost without words leads to its post, unless it has some."""
     ident = api.parse_id(post_id)
     card = interactions_queries.decorate(request.user, [queries.post(request.user, ident)])[0]
-    shown = originals.shown_by(card)
+    shown = repost_grouping.shown_by(card)
     if shown is not card and not card["comment_count"]:
         return HttpResponseRedirect(reverse("post", args=[shown["id"]]))
-    cursor = cursor_of(request)
+    cursor = api.cursor_of(request)
     sort: interactions_queries.Sort = "new" if request.GET.get("sort") == "new" else "hot"
-    found, status = interactions_queries.discussion(request.user, ident, cursor, PAGE_SIZE, sort)
+    found, status = interactions_queries.discussion(
+        request.user, ident, cursor, page_sizes.PAGE_SIZE, sort
+    )
     context = {
         "post": card,
         "comments": found.items,
@@ -189,7 +190,7 @@ def post_create(request: PageRequest) -> HttpResponse:
         context: dict[str, Any] = {"form_errors": composer.form_errors(error), "values": shown}
         name = "feeds/writing/_composer_only.html"
         if not request.htmx:
-            page = queries.home_feed(me, None, PAGE_SIZE)
+            page = queries.home_feed(me, None, page_sizes.PAGE_SIZE)
             context |= shown_posts(request, page) | {"is_first_page": True}
             name = "feeds/home.html"
         return api.add_headers(render(request, name, context, status=error.status), error)
@@ -312,9 +313,9 @@ def edit_context(card: Card, values: Any, uploaded: Sequence[Media] = ()) -> dic
 def post_history(request: PageRequest, post_id: str) -> HttpResponse:
     """The versions of a post, the present one first."""
     ident = api.parse_id(post_id)
-    page = queries.history(request.user, ident, cursor_of(request), PAGE_SIZE)
+    page = queries.history(request.user, ident, api.cursor_of(request), page_sizes.PAGE_SIZE)
     context = {"post_id": ident, "versions": page.items, "next": page.next}
-    # What an author folded later is folded in its former versions too.
+    # A post that its author folded later is folded in its former versions too.
     context["present_note"] = queries.post(request.user, ident)["note"]
     return render(request, "feeds/post/history.html", context)
 

@@ -7,14 +7,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import queries
 from feeds.drafts import queries as drafts
 from feeds.models import Kind, PostContent
 from feeds.views import composer, pages
-from socialsite.core.http import api, errors
+from socialsite.core import errors
+from socialsite.core.http import api
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.requests.request_budgets import takes
 from socialsite.core.text import clean
 
 TEXT_MAX = PostContent.TEXT_MAX[Kind.ARTICLE]

@@ -8,15 +8,16 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.tokens.requests import PageRequest
+from accounts.request_auth.requests import PageRequest
 from feeds.discovery.search import language, paging
 from feeds.discovery.tags import queries as tag_queries
-from feeds.views.pages import PAGE_SIZE, cursor_of, is_part, page_of
+from feeds.views.pages import is_part, page_of
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
-from socialsite.core.http.errors import InvalidInput
+from socialsite.core.errors import InvalidInput
+from socialsite.core.http import api, page_sizes
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.requests.request_budgets import takes
 
 # People with such a name who are shown above the posts; tags of a page.
 PEOPLE, TAGS = 3, 20
@@ -41,7 +42,7 @@ def search(request: PageRequest) -> HttpResponse:
         context["more"] = f"?{asked}&tab=people&"
         if text:
             found = relations_queries.search_people(
-                request.user, text, cursor_of(request), PAGE_SIZE
+                request.user, text, api.cursor_of(request), page_sizes.PAGE_SIZE
             )
             context |= {"people": found.items, "next": found.next}
         name = "relations/_page.html" if is_part(request) else "feeds/search.html"
@@ -60,7 +61,7 @@ def _posts(request: PageRequest, text: str, context: dict[str, Any]) -> HttpResp
     except InvalidInput as error:
         context["wrong"] = (error.fields or {})["q"][0]
         return render(request, "feeds/search.html", context, status=error.status)
-    page = paging.page(request.user, question, sort, cursor, PAGE_SIZE)
+    page = paging.page(request.user, question, sort, cursor, page_sizes.PAGE_SIZE)
     context |= {
         "posts": interactions_queries.decorate(request.user, page.items),
         "next": page.next,

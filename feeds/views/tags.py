@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds.discovery.tags import actions, queries
-from feeds.views.pages import PAGE_SIZE, cursor_of, is_part, page_of, shown_posts
-from socialsite.core.http import errors
+from feeds.views.pages import is_part, page_of, shown_posts
+from socialsite.core import errors
+from socialsite.core.http import api, page_sizes
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.requests.request_budgets import READS, takes
 
 SHOWN = 10
 
@@ -25,7 +26,7 @@ def tags(request: PageRequest) -> HttpResponse:
     context: dict[str, Any] = {"posts": [], "next": None, "followed": []}
     if request.user.is_authenticated:
         me = member(request)
-        page = queries.posts_of_followed(me, cursor_of(request), PAGE_SIZE)
+        page = queries.posts_of_followed(me, api.cursor_of(request), page_sizes.PAGE_SIZE)
         context = shown_posts(request, page)
         if not is_part(request):
             context["followed"] = queries.followed(me)
@@ -39,7 +40,7 @@ def tags(request: PageRequest) -> HttpResponse:
 def tag(request: PageRequest, name: str) -> HttpResponse:
     """The posts with a tag, newest first."""
     found = queries.named(name)
-    page = queries.posts(request.user, found, cursor_of(request), PAGE_SIZE)
+    page = queries.posts(request.user, found, api.cursor_of(request), page_sizes.PAGE_SIZE)
     context = shown_posts(request, page)
     if not is_part(request):
         context["tag"] = queries.one(request.user, found)

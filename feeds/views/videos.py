@@ -9,18 +9,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import queries
 from feeds.drafts import actions as drafts
 from feeds.drafts import queries as draft_queries
 from feeds.models import Kind
 from feeds.views import composer
-from socialsite.core.http import api, errors, form_keys, idempotency
+from socialsite.core import errors
+from socialsite.core.http import api, form_keys
 from socialsite.core.media.videos import queries as videos_queries
 from socialsite.core.media.videos import uploads
 from socialsite.core.models import Video
-from socialsite.core.rate_limits import buckets, budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.requests import idempotency, request_budgets
+from socialsite.core.requests.request_budgets import READS, takes
 
 ERRORS = (*composer.ERRORS, errors.QuotaExceeded, errors.Forbidden)
 

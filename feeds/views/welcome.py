@@ -9,13 +9,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import queries
 from relations import queries as relations_queries
 from relations.suggestions import queries as suggestions
 from relations.suggestions import wording
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import PEOPLE, takes
+from socialsite.core.requests.request_budgets import PEOPLE, takes
 
 # So many follows make a home feed worth reading.
 ENOUGH_FOLLOWS = 3

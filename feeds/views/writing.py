@@ -8,12 +8,12 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds.discovery.tags import queries as tag_queries
 from feeds.models import Visibility
 from relations import queries as relations_queries
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.requests.request_budgets import takes
 from socialsite.core.text import emojis, tags
 
 # Suggestions for one word; characters of a word that are looked for.

@@ -14,7 +14,6 @@ from interactions.actions.notifications import (
     read_notifications,
 )
 from interactions.actions.pins import PIN_MAX, pin, unpin
-from interactions.actions.polls import fold_votes, vote
 from interactions.actions.reports import (
     ban_reported,
     check_reportable,
@@ -25,6 +24,7 @@ from interactions.actions.reports import (
     report,
 )
 from interactions.actions.subjects import ensure_subject, mark_post_deleted, set_comment_status
+from interactions.actions.votes import fold_votes, vote
 
 __all__ = [
     "FOLD_MAX",

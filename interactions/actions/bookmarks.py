@@ -11,8 +11,8 @@ from interactions.actions.counts import change_count, read_count, set_row
 from interactions.events import Bookmarked, Unbookmarked
 from interactions.models import Bookmark, Counted, SubjectType
 from socialsite.core import db
+from socialsite.core.errors import NotFound
 from socialsite.core.events import publish
-from socialsite.core.http.errors import NotFound
 
 if TYPE_CHECKING:
     from accounts.models import User

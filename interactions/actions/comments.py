@@ -19,14 +19,8 @@ from interactions.actions.subjects import locked_subject
 from interactions.events import CommentDeleted, Commented, CommentEdited
 from interactions.models import Comment, CommentContent, Subject
 from socialsite.core import db
+from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound, StaleVersion
 from socialsite.core.events import publish
-from socialsite.core.http.errors import (
-    CommentsClosed,
-    Forbidden,
-    InvalidInput,
-    NotFound,
-    StaleVersion,
-)
 from socialsite.core.text import clean
 from socialsite.core.text.mentions import usernames
 

@@ -15,8 +15,8 @@ from interactions.actions.counts import change_count, fold_counts, read_count, s
 from interactions.events import Liked, Unliked
 from interactions.models import Comment, Counted, Like, SubjectType
 from socialsite.core import db
+from socialsite.core.errors import NotFound
 from socialsite.core.events import publish
-from socialsite.core.http.errors import NotFound
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -8,13 +8,13 @@ from django.db import transaction
 from django.db.models import Case, When
 from django.utils.translation import gettext_lazy as _
 
-from accounts.live import hints
+from accounts import live_hints
 from interactions.cache import invalidate_unread
+from interactions.kinds import CHOICES, CHOOSABLE, VALUES
 from interactions.models import Notification, NotificationReader
 from interactions.notifying import fold
-from interactions.notifying.kinds import CHOICES, CHOOSABLE, VALUES
 from socialsite.core import db
-from socialsite.core.http.errors import InvalidInput
+from socialsite.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -84,4 +84,4 @@ def choose_pushed(user: "User", pushed: Mapping[str, bool]) -> None:
 def _notify(user_id: int) -> None:
     """Notify the person's other pages and devices."""
     invalidate_unread([user_id])
-    hints.push([user_id], fold.HINT)
+    live_hints.push([user_id], fold.HINT)

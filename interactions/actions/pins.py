@@ -13,8 +13,8 @@ from interactions.actions.subjects import locked_subject
 from interactions.events import CommentPinned, CommentUnpinned
 from interactions.models import Comment, Subject
 from socialsite.core import db
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound
 from socialsite.core.events import publish
-from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from accounts.models import User

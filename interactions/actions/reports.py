@@ -20,7 +20,7 @@ from interactions.actions.comments import delete_comment
 from interactions.models import Case, Comment, Outcome, Reason, Report, ReportedKind
 from relations import queries as relations_queries
 from socialsite.core import db
-from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.text import clean
 
 

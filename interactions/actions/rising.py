@@ -14,7 +14,7 @@ from socialsite.core import db, ids
 DAY_MS = timedelta(days=1) // timedelta(milliseconds=1)
 # After this time without reactions a score is halved.
 HALF_LIFE_MS = DAY_MS / 2
-# What one person's reaction counts.
+# Points of one person's reaction.
 LIKE, REPOST, COMMENT = 1, 2, 2
 # Posts whose score is computed, and those that are kept; of one author.
 CONSIDERED, KEPT, OF_AUTHOR = 1000, 100, 2

@@ -14,8 +14,8 @@ from interactions.events import CommentSettingsChanged
 from interactions.models import Subject, SubjectType
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound
 from socialsite.core.events import publish
-from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from accounts.models import User

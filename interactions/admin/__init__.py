@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
-from accounts.tokens.requests import staff_of
+from accounts.request_auth.requests import staff_of
 from interactions import actions, queries
 from interactions.admin import queue  # noqa: F401  (registers the queue)
 from interactions.models import (
@@ -68,7 +68,7 @@ class SubjectAdmin(ReadOnlyAdmin):
 
 @admin.register(Like)
 class LikeAdmin(ReadOnlyAdmin):
-    """Who likes which subject."""
+    """Admin of likes: the person and the subject."""
 
     list_display = ("id", "user", "subj_type", "subj_id")
     list_filter = ("subj_type",)
@@ -78,7 +78,7 @@ class LikeAdmin(ReadOnlyAdmin):
 
 @admin.register(Vote)
 class VoteAdmin(ReadOnlyAdmin):
-    """Who voted in which poll; nobody can change it, and the choices are the voters' own."""
+    """Admin of votes: the person and the poll. Nobody can change them or see the choices."""
 
     of_post = id_column("post_id", gettext_lazy("post id"))
     list_display = ("id", "user", "of_post")

@@ -20,7 +20,7 @@ from feeds import queries as feeds_queries
 from interactions import actions
 from interactions.models import Case, CommentContent, Report, ReportedKind
 from socialsite.core.admin import ReadOnlyAdmin
-from socialsite.core.http.errors import Forbidden
+from socialsite.core.errors import Forbidden
 from socialsite.core.http.ip_addresses import address_of
 
 Act = Callable[[Any, int, str], bool]

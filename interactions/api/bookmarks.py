@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from feeds.api.serializers import PostPageSerializer
 from feeds.api.serializers import bodies as post_bodies
 from interactions import actions, queries
@@ -12,7 +12,7 @@ from interactions.api.serializers import BookmarkSerializer
 from socialsite.core.http import api
 from socialsite.core.http.openapi_parameters import FEED_PAGE
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS
+from socialsite.core.requests.request_budgets import READS
 
 Errors = api.ErrorSerializer
 BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors}
@@ -49,6 +49,6 @@ class Bookmarks(APIView):
     )
     def get(self, request: PersonRequest) -> Response:
         """Return a page of the posts I bookmarked, the latest bookmark first."""
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        cursor, size = api.feed_params(request)
         page = queries.bookmarks(request.user, cursor, size)
         return Response({"items": post_bodies(page.items), "next": page.next})

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from interactions import actions, queries
 from interactions.api.serializers import (
     CommentPageSerializer,
@@ -19,14 +19,14 @@ from interactions.api.serializers import (
     body,
 )
 from interactions.queries import CommentCard, Sort
+from socialsite.core.errors import InvalidInput
 from socialsite.core.http import api
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
-from socialsite.core.http.pagination import Page
+from socialsite.core.positions import Page
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS
+from socialsite.core.requests.idempotency import Created, idempotent
+from socialsite.core.requests.request_budgets import READS
 
 Errors = api.ErrorSerializer
 SORTS: dict[str, Sort] = {"new": "new", "hot": "hot"}

@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from interactions import actions, queries
 from interactions.api.serializers import (
     NotificationPageSerializer,
@@ -16,9 +16,9 @@ from interactions.api.serializers import (
     UnreadSerializer,
     notification_body,
 )
-from interactions.notifying.kinds import NAMES
+from interactions.kinds import NAMES
+from socialsite.core.errors import InvalidInput
 from socialsite.core.http import api
-from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
@@ -93,7 +93,7 @@ class UnreadCount(APIView):
 
 
 class Preferences(APIView):
-    """Whose actions notify me."""
+    """The people whose actions notify me."""
 
     takes = {"GET": (budgets.READ,), "PATCH": (budgets.NOTIFICATION,)}
 

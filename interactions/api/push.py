@@ -7,17 +7,17 @@ from rest_framework.views import APIView
 
 from accounts.push import actions as push_actions
 from accounts.push import queries as push_queries
-from accounts.tokens.authentication import signed_in
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.authentication import signed_in
+from accounts.request_auth.requests import PersonRequest
 from interactions import actions, queries
 from interactions.api.serializers import (
     PushedKindsSerializer,
     PushSerializer,
     SubscriptionSerializer,
 )
+from socialsite.core.client import web_push
+from socialsite.core.errors import NotFound
 from socialsite.core.http import api
-from socialsite.core.http.client import web_push
-from socialsite.core.http.errors import NotFound
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer

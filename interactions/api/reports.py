@@ -7,14 +7,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from interactions import actions
 from interactions.api.serializers import NewReportSerializer, ReportSerializer
 from interactions.models import REPORTABLE
 from socialsite.core.http import api
-from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.rate_limits import budgets
+from socialsite.core.requests.idempotency import Created, idempotent
 
 Errors = api.ErrorSerializer
 

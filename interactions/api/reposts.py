@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from feeds.api.serializers import PostSerializer
@@ -15,9 +15,9 @@ from feeds.api.serializers import body as post_body
 from interactions import queries
 from interactions.api.serializers import NewRepostSerializer
 from socialsite.core.http import api
-from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.rate_limits import budgets
+from socialsite.core.requests.idempotency import Created, idempotent
 
 Errors = api.ErrorSerializer
 

@@ -6,10 +6,10 @@ from rest_framework import serializers
 
 from feeds.actions import REPOST_MAX
 from feeds.api.serializers import VERSION_MAX, AuthorSerializer
+from interactions.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.models import CommentContent, Reason, Report
-from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
-from socialsite.core.http.client import web_push
+from socialsite.core.client import web_push
 from socialsite.core.http.serializer_fields import ShortListField
 
 

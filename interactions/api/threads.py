@@ -6,12 +6,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from interactions import actions, queries
 from interactions.api.serializers import CommentSettingsSerializer, PinSerializer
 from socialsite.core.http import api
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS
+from socialsite.core.requests.request_budgets import READS
 
 Errors = api.ErrorSerializer
 PINNED = {200: PinSerializer, 400: Errors, 401: Errors, 403: Errors, 404: Errors, 429: Errors}
@@ -39,7 +39,7 @@ class Pin(APIView):
 
 
 class CommentSettings(APIView):
-    """Who may comment on a post, and which comments are shown."""
+    """The people who may comment on a post, and the comments that are shown."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
     takes = {"GET": READS, "PATCH": (budgets.MARK,)}

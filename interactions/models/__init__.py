@@ -15,10 +15,10 @@ from interactions.models.notifications import (
     NotificationCause,
     NotificationReader,
 )
-from interactions.models.polls import Tally, Vote
 from interactions.models.reports import REPORTABLE, Case, Outcome, Reason, Report, ReportedKind
 from interactions.models.rising import RisingPost
 from interactions.models.subjects import Subject, SubjectType
+from interactions.models.votes import Tally, Vote
 
 __all__ = [
     "COLUMNS",

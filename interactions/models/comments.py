@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from interactions.models.subjects import Subject
 from socialsite.core.ids import new_id
+from socialsite.core.text.cuts import shortened
 
 
 class Comment(models.Model):
@@ -73,4 +74,4 @@ class CommentContent(models.Model):
     edited_at = models.BigIntegerField(null=True, help_text="of the last edit, Unix ms")
 
     def __str__(self) -> str:
-        return self.content[:40]
+        return shortened(self.content, 40)

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from interactions.notifying.kinds import BY_VALUE
+from interactions.kinds import BY_VALUE
 from socialsite.core.ids import new_id
 
 

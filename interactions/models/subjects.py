@@ -16,7 +16,7 @@ class Subject(models.Model):
     """Counters and state of one liked or discussed object; created on first use."""
 
     class Status(models.IntegerChoices):
-        """Who may comment, and whose comments are shown.
+        """The people who may comment, and whose comments are shown.
 
         FEATURED shows comments that the author pinned or wrote. Each reader also sees their own
         comments, and the author sees all.

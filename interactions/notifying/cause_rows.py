@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from accounts.live import hints
+from accounts import live_hints
 from interactions.cache import take_turn
+from interactions.kinds import Kind
 from interactions.models import Notification, NotificationCause
 from interactions.notifying import fold
-from interactions.notifying.kinds import Kind
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled, compiled_update
 
@@ -120,7 +120,7 @@ def fold_soon(user_ids: Collection[int]) -> None:
 
 
 def _fold_online(user_ids: Collection[int]) -> None:
-    for user_id in hints.online(user_ids):
+    for user_id in live_hints.online(user_ids):
         # The first of a burst is folded at once; the sweep folds the rest together.
         if take_turn(user_id):
             fold.fold(user_id)

@@ -21,8 +21,11 @@ from django.db.models import F, Q, QuerySet
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from feeds import queries as feeds_queries
+from interactions import kinds
 from interactions.cache import invalidate_unread
 from interactions.events import NotificationsBehind
+from interactions.kinds import Kind
+from interactions.mentions import readers
 from interactions.models import (
     Comment,
     CommentContent,
@@ -33,13 +36,10 @@ from interactions.models import (
     SubjectType,
     Vote,
 )
-from interactions.notifying import kinds
 from interactions.notifying.cause_rows import FOLD_NOW_MAX, Cause, fold_soon, sync, sync_each
-from interactions.notifying.kinds import Kind
-from interactions.notifying.mentions import readers
 from relations import queries as relations_queries
 from socialsite.core.events import publish
-from socialsite.core.http.pagination import MAX_TS_MS
+from socialsite.core.positions import MAX_TS_MS
 from socialsite.core.text.mentions import usernames
 
 # Groups or causes changed in one transaction when one fact affects many.

@@ -19,13 +19,13 @@ from operator import or_
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 
+from accounts import live_hint_types, live_hints
 from accounts import queries as accounts_queries
-from accounts.live import hints, messages
 from feeds import queries as feeds_queries
 from interactions.cache import invalidate_unread
+from interactions.kinds import BY_VALUE, DEFAULT, REPLIED
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
 from interactions.notifying import push
-from interactions.notifying.kinds import BY_VALUE, DEFAULT, REPLIED
 from interactions.queries.notifications import has_seen_subject
 from interactions.visibility import shown_to
 from relations import queries as relations_queries
@@ -40,7 +40,7 @@ FOLDS_MAX = 50
 # Actors that a group stores, and the minimum below which the fold looks for more.
 NEWEST, NEWEST_MIN = 8, 3
 READERS = 500
-HINT = {"type": messages.register("notification", catch_up={})}
+HINT = {"type": live_hint_types.register("notification", catch_up={})}
 
 Key = tuple[int, int]  # kind, subject
 
@@ -238,4 +238,4 @@ def _newest_of(group: Notification) -> dict[int, int]:
 def _notify(user_id: int, *, news: bool) -> None:
     invalidate_unread([user_id])
     if news:
-        hints.push([user_id], HINT)
+        live_hints.push([user_id], HINT)

@@ -22,14 +22,15 @@ from accounts.models import User
 from accounts.push import queries as push_queries
 from accounts.push import sending
 from interactions.events import PushWanted
+from interactions.kinds import BY_VALUE
 from interactions.models import Notification, NotificationReader
 from interactions.notifying import wording
-from interactions.notifying.kinds import BY_VALUE
 from interactions.queries.notifications import Item, unread_among
 from socialsite.core import db
+from socialsite.core.client import web_push
 from socialsite.core.events import publish
-from socialsite.core.http.client import web_push
 from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.text.cuts import cut
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ def _text(user_id: int, ident: int, language: str) -> tuple[bytes, str] | None:
 
 def _message(item: Item, username: str) -> bytes:
     """Return what the service worker shows, in the active language; see `static/worker/sw.js`."""
-    words = item["subject"]["preview"][:BODY_MAX]
+    words = cut(item["subject"]["preview"], BODY_MAX)
     why = wording.reason(item)
     message = {
         "title": wording.sentence(item).striptags(),

@@ -26,7 +26,7 @@ SENTENCES = {
     ("moderation", "comment"): gettext_lazy("The site's staff removed your comment"),
 }
 
-# Of what nobody did.
+# Sentences about events that no person caused.
 WITHOUT_NAMES = {"poll": gettext_lazy("Your poll has ended")}
 
 # The choices for each kind.

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from feeds import queries as feeds_queries
 from interactions.models import Bookmark
 from interactions.queries.decoration import Decoration
-from socialsite.core.http.pagination import Page, Position, before
+from socialsite.core.positions import Page, Position, before
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from feeds.home.hydration import Card
+    from feeds.cards.card import Card
 
 
 def bookmarks(viewer: "User", cursor: Position | None, size: int) -> "Page[Card]":

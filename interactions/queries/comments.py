@@ -15,16 +15,16 @@ from interactions.queries.threads import Order, Row, Sort, Thread, page_of, visi
 from interactions.visibility import own_replies, shown_to, visible_to
 from socialsite.core.cache import reads
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.errors import NotFound
-from socialsite.core.http.json import iso
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.errors import NotFound
+from socialsite.core.positions import Page, Position
+from socialsite.core.times import iso
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from accounts.tokens.requests import Viewer
+    from accounts.request_auth.requests import Viewer
     from feeds.models import Post
 
-# What an author may set.
+# Settings that an author may change.
 STATUSES = {
     "open": Subject.Status.OPEN,
     "closed": Subject.Status.CLOSED,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Sum, Value
+from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Sum
 from django.db.models.functions import Cast
 
 from feeds import queries as feeds_queries
@@ -22,12 +22,12 @@ from interactions.models import (
     Vote,
 )
 from socialsite.core.cache.reads import Values, run
-from socialsite.core.db.compiled import PADDING, UnionRead, compiled
+from socialsite.core.db.compiled import UnionRead, compiled
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
-    from accounts.tokens.requests import Viewer
-    from feeds.home.hydration import Card
+    from accounts.request_auth.requests import Viewer
+    from feeds.cards.card import Card
 
 
 class Did(cache.Marked[int]):
@@ -111,31 +111,32 @@ class Decoration(Values[bytes]):
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         """Read counts in their cached form, and the reader's actions where these are unknown."""
         mine, union = dict.fromkeys(idents, 0), UnionRead()
-        is_known = self._me is None or self._mine.known.keys() >= mine.keys()
-        if is_known:
-            rows, own = union.add(_counts, idents), []
+        me = None if self._mine.known.keys() >= mine.keys() else self._me
+        if me is None:
+            rows, voted = union.add(_counts, idents), []
         else:
-            rows = union.add(_counts_and_mine, idents, self._me)
-            own = union.add(_votes_of, idents, self._me)
+            rows = union.add(_counts_and_mine, idents, me)
+            voted = union.add(_votes_of, idents, me)
         changes = union.add(_changes, idents)
         tallies, waiting = union.add(_tallies, idents), union.add(_waiting, idents)
         union.run()
         votes = _sums(tallies, waiting)
         # A post without a subject has no counts yet.
         found = dict.fromkeys(idents, b"0 0 0 0")
-        pending = {(ident, counted): by for ident, counted, by, *_ in changes}
-        for ident, likes, comments, reposts, bookmarks, liked, bookmarked, reposted, *_ in rows:
+        pending = {(ident, counted): by for ident, counted, by in changes}
+        for ident, likes, comments, reposts, bookmarks, *own in rows:
             if pending:
                 likes += pending.get((ident, _LIKE), 0)
                 reposts += pending.get((ident, _REPOST), 0)
                 bookmarks += pending.get((ident, _BOOKMARK), 0)
             found[ident] = b"%d %d %d %d" % (likes, comments, reposts, bookmarks)
-            if not is_known:
+            if me is not None:
+                liked, bookmarked, reposted = own
                 mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
         for ident, counts in votes.items():
             found[ident] = b" ".join([found[ident], *(b"%d" % number for number in counts)])
-        if not is_known:
-            for ident, choices, *_ in own:
+        if me is not None:
+            for ident, choices in voted:
                 mine[ident] |= choices << cache.VOTE_SHIFT
             self._mine.add_found(mine)
         return found
@@ -155,10 +156,10 @@ def _newest(user_id: int, limit: int) -> cache.Rows:
     likes, bookmarks, reposts, votes = (union.add(kind, user_id, limit=limit) for kind in kinds)
     union.run()
     return cache.Rows(
-        [(post, like) for post, like, _ in sorted(likes, reverse=True)],
-        sorted((post for post, *_ in bookmarks), reverse=True),
-        sorted((post for post, *_ in reposts), reverse=True),
-        [(post, choices) for post, choices, _ in sorted(votes, reverse=True)],
+        sorted(likes, reverse=True),
+        sorted((post for (post,) in bookmarks), reverse=True),
+        sorted((post for (post,) in reposts), reverse=True),
+        sorted(votes, reverse=True),
     )
 
 
@@ -167,46 +168,44 @@ def _sums(
 ) -> dict[int, list[int]]:
     """Return the counts of each poll with votes: its tally and the votes that wait for a fold."""
     sums: dict[int, list[int]] = defaultdict(lambda: Tally.of(0, 0))
-    added = [(ident, Tally.of(choices, number)) for ident, choices, number, *_ in waiting]
-    for ident, counts in [(row[0], row[1:-1]) for row in tallies] + added:
+    added = [(ident, Tally.of(choices, number)) for ident, choices, number in waiting]
+    for ident, counts in [(row[0], row[1:]) for row in tallies] + added:
         sums[ident] = [one + other for one, other in zip(sums[ident], counts, strict=True)]
     return sums
 
 
 @compiled
-def _newest_likes(user_id: int, *, number: int, limit: int) -> "QuerySet[Like, Any]":
+def _newest_likes(user_id: int, *, limit: int) -> "QuerySet[Like, Any]":
     rows = Like.objects.filter(user_id=user_id, thread=0).order_by("-subj_id")
-    return rows.values_list("subj_id", "pk", Value(number))[:limit]
+    return rows.values_list("subj_id", "pk")[:limit]
 
 
 @compiled
-def _newest_bookmarks(user_id: int, *, number: int, limit: int) -> "QuerySet[Bookmark, Any]":
+def _newest_bookmarks(user_id: int, *, limit: int) -> "QuerySet[Bookmark, Any]":
     rows = Bookmark.objects.filter(user_id=user_id).order_by("-post_id")
-    return rows.values_list("post_id", Value(0), Value(number))[:limit]
+    return rows.values_list("post_id")[:limit]
 
 
 @compiled
-def _newest_reposts(user_id: int, *, number: int, limit: int) -> "QuerySet[Any, Any]":
+def _newest_reposts(user_id: int, *, limit: int) -> "QuerySet[Any, Any]":
     rows = feeds_queries.reposts_without_words(user_id).order_by("-ref_post_id")
-    return rows.values_list("ref_post_id", Value(0), Value(number))[:limit]
+    return rows.values_list("ref_post_id")[:limit]
 
 
 @compiled
-def _newest_votes(user_id: int, *, number: int, limit: int) -> "QuerySet[Vote, Any]":
+def _newest_votes(user_id: int, *, limit: int) -> "QuerySet[Vote, Any]":
     rows = Vote.objects.filter(user_id=user_id).order_by("-post_id")
     choices = Cast("choices", IntegerField())
-    return rows.values_list("post_id", choices, Value(number))[:limit]
+    return rows.values_list("post_id", choices)[:limit]
 
 
 @compiled
-def _counts(ids: Collection[int], *, number: int) -> "QuerySet[Subject, Any]":
-    return _counted(ids, PADDING, PADDING, PADDING, number)
+def _counts(ids: Collection[int]) -> "QuerySet[Subject, Any]":
+    return _counted(ids)
 
 
 @compiled
-def _counts_and_mine(
-    ids: Collection[int], user_id: int, *, number: int
-) -> "QuerySet[Subject, Any]":
+def _counts_and_mine(ids: Collection[int], user_id: int) -> "QuerySet[Subject, Any]":
     likes = Like.objects.filter(user_id=user_id, subj_type=SubjectType.POST)
     bookmarks = Bookmark.objects.filter(user_id=user_id)
     return _counted(
@@ -216,55 +215,47 @@ def _counts_and_mine(
         Exists(
             feeds_queries.reposts_without_words(user_id).filter(ref_post_id=OuterRef("subj_id"))
         ),
-        number,
     )
 
 
-def _counted(
-    ids: Collection[int],
-    liked: Exists | Value,
-    bookmarked: Exists | Value,
-    reposted: Exists | Value,
-    number: int,
-) -> "QuerySet[Subject, Any]":
+def _counted(ids: Collection[int], *mine: Exists) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
     names = ("like_count", "comment_count", "repost_count", "bookmark_count")
     # MariaDB returns a DECIMAL if a union mixes signed and unsigned columns.
     counts = [Cast(name, IntegerField()) for name in names]
-    own = (liked, bookmarked, reposted)
-    return subjects.values_list("subj_id", *counts, *own, PADDING, PADDING, Value(number))
+    return subjects.values_list("subj_id", *counts, *mine)
 
 
 @compiled
-def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any]":
+def _changes(ids: Collection[int]) -> "QuerySet[CountChange, Any]":
     """Select changes that are not folded into the counts yet."""
     changes = CountChange.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids).order_by()
     # MariaDB's SUM returns a DECIMAL.
     by = changes.values("subj_id", "counted").annotate(by=Cast(Sum("by"), IntegerField()))
     counted = Cast("counted", IntegerField())
-    return by.values_list("subj_id", counted, "by", *[PADDING] * 7, Value(number))
+    return by.values_list("subj_id", counted, "by")
 
 
 @compiled
-def _tallies(ids: Collection[int], *, number: int) -> "QuerySet[Tally, Any]":
+def _tallies(ids: Collection[int]) -> "QuerySet[Tally, Any]":
     counts = [Cast(name, IntegerField()) for name in Tally.COUNTS]
-    return Tally.objects.filter(pk__in=ids).values_list("pk", *counts, Value(number))
+    return Tally.objects.filter(pk__in=ids).values_list("pk", *counts)
 
 
 @compiled
-def _waiting(ids: Collection[int], *, number: int) -> "QuerySet[Vote, Any]":
+def _waiting(ids: Collection[int]) -> "QuerySet[Vote, Any]":
     """Select votes that are not folded into the tallies yet, by their choices."""
     votes = Vote.objects.filter(waiting__in=ids).order_by().values("waiting", "choices")
     counted = votes.annotate(votes=Count("pk"))
     choices = Cast("choices", IntegerField())
-    return counted.values_list("waiting", choices, "votes", *[PADDING] * 7, Value(number))
+    return counted.values_list("waiting", choices, "votes")
 
 
 @compiled
-def _votes_of(ids: Collection[int], user_id: int, *, number: int) -> "QuerySet[Vote, Any]":
+def _votes_of(ids: Collection[int], user_id: int) -> "QuerySet[Vote, Any]":
     rows = Vote.objects.filter(post_id__in=ids, user_id=user_id)
     choices = Cast("choices", IntegerField())
-    return rows.values_list("post_id", choices, *[PADDING] * 8, Value(number))
+    return rows.values_list("post_id", choices)
 
 
 def decorate(viewer: "Viewer", cards: "list[Card]") -> "list[Card]":

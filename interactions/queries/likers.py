@@ -7,11 +7,11 @@ from interactions.models import Like, SubjectType
 from interactions.queries.comments import visible_comment
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling
-from socialsite.core.http.errors import NotFound
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.errors import NotFound
+from socialsite.core.positions import Page, Position
 
 if TYPE_CHECKING:
-    from accounts.tokens.requests import Viewer
+    from accounts.request_auth.requests import Viewer
 
 
 def likers(

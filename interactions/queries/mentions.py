@@ -1,8 +1,8 @@
-"""Who of the people named in a text may not see it, so that its author knows before sending."""
+"""People whom a text names and who may not see it, so that its author knows before sending."""
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from interactions.notifying.mentions import readers
+from interactions.mentions import readers
 from relations import queries as relations_queries
 from socialsite.core.text.mentions import usernames
 

@@ -1,9 +1,9 @@
 """Notifications as their reader may see them: the list, and how many are unread.
 
-What is stored of a group follows events; who and what may be shown is asked here once more (T42):
-nobody who is blocked either way or whose account is closed, nothing about a post or a comment that
-the reader may not see now. Groups of which nothing is left are passed over, and the page is full
-all the same.
+The stored values of a group follow events. The list checks again what may be shown (T42): nobody
+who is blocked either way or whose account is closed, nothing about a post or a comment that the
+reader may not see now. Groups of which nothing is left are passed over, and the page is full all
+the same.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,15 +15,16 @@ from django.db.models import Q
 from accounts import queries as accounts_queries
 from feeds import queries as feeds_queries
 from interactions import cache
+from interactions.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, VALUES, Choice
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
-from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, VALUES, Choice
 from interactions.visibility import shown_to, visible_to
 from relations import queries as relations_queries
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Numbers
 from socialsite.core.db import page_filling
-from socialsite.core.http.json import iso
-from socialsite.core.http.pagination import Page, Position, before
+from socialsite.core.positions import Page, Position, before
+from socialsite.core.text.cuts import cut, shortened
+from socialsite.core.times import iso
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -273,5 +274,4 @@ def _visible_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:
 
 
 def _preview(words: str) -> str:
-    line = " ".join(words[: PREVIEW_MAX * 2].split())
-    return line if len(line) <= PREVIEW_MAX else line[: PREVIEW_MAX - 1] + "…"
+    return shortened(" ".join(cut(words, 2 * PREVIEW_MAX).split()), PREVIEW_MAX)

@@ -13,12 +13,12 @@ from interactions.visibility import shown_to, visible_to
 from socialsite.core import ids as core_ids
 from socialsite.core.db import page_filling
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.json import iso
-from socialsite.core.http.pagination import Page, Position, before
+from socialsite.core.positions import Page, Position, before
+from socialsite.core.times import iso
 
 if TYPE_CHECKING:
-    from accounts.tokens.requests import Viewer
-    from feeds.home.hydration import Card
+    from accounts.request_auth.requests import Viewer
+    from feeds.cards.card import Card
 
 # Characters of the post that a comment belongs to.
 PREVIEW = 80

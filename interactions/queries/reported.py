@@ -7,7 +7,8 @@ from feeds import queries as feeds_queries
 from interactions.models import Comment, ReportedKind
 from interactions.queries.comments import visible_comment
 from relations import queries as relations_queries
-from socialsite.core.http.errors import NotFound
+from socialsite.core.errors import NotFound
+from socialsite.core.text.cuts import shortened
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -42,5 +43,4 @@ def reported(viewer: "User", kind: int, subject_id: int) -> Reported:
         rows = Comment.objects.filter(pk=subject_id)
         words = rows.values_list("content_row__content", flat=True).get()
     person = relations_queries.profile(viewer, accounts_queries.by_id(owner_id))
-    shown = words if len(words) <= PREVIEW_MAX else words[: PREVIEW_MAX - 1] + "…"
-    return Reported(person=person, words=shown, post_id=post_id)
+    return Reported(person=person, words=shortened(words, PREVIEW_MAX), post_id=post_id)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from feeds import queries as feeds_queries
 from interactions.models import RisingPost
 from interactions.queries.decoration import Decoration
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.positions import Page, Position
 
 if TYPE_CHECKING:
-    from accounts.tokens.requests import Viewer
-    from feeds.home.hydration import Card
+    from accounts.request_auth.requests import Viewer
+    from feeds.cards.card import Card
 
 
 def rising(viewer: "Viewer", cursor: Position | None, size: int) -> "Page[Card]":

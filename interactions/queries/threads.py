@@ -21,7 +21,7 @@ from interactions.queries.counts import number_of
 from interactions.visibility import visible_to
 from socialsite.core.db import page_filling
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.pagination import Page, Position, before
+from socialsite.core.positions import Page, Position, before
 
 Sort = Literal["new", "hot"]
 Order = Literal["new", "hot", "old"]

@@ -26,8 +26,8 @@ from interactions.tests.helpers import drift, pending_events
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db
+from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 from socialsite.core.events import relay
-from socialsite.core.http.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 AUTHOR_LIKED, AUTHOR_REPLIED = Comment.Attr.AUTHOR_LIKED, Comment.Attr.AUTHOR_REPLIED

@@ -10,10 +10,10 @@ from django.test import Client
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.queries import threads
-from interactions.views import _section, likes
 from relations import actions as relations_actions
 from socialsite.core.db import page_filling
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.http import page_sizes
+from socialsite.core.positions import Page, Position
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
@@ -50,7 +50,7 @@ def test_people_who_like_something_far_below_those_who_are_hidden(
         relations_actions.block(me, person)
     pages = walk(lambda cursor: queries.likers(me, POST, post, cursor, 1))
     assert [[one["id"] for one in page] for page in pages] == [[], [str(shown.pk)]]
-    monkeypatch.setattr(likes, "PAGE_SIZE", 1)
+    monkeypatch.setattr(page_sizes, "PAGE_SIZE", 1)
     browser = Client()
     browser.post("/login", {"username": me.username, "password": "right.pass1"})
     page = browser.get(f"/posts/{post}/likes").content.decode()
@@ -79,7 +79,7 @@ def test_comments_far_below_those_that_are_hidden(
     sort = "new" if sort == "pinned" else sort
     pages = walk(lambda cursor: queries.comments(me, post, cursor, 1, sort))
     assert [[int(card["id"]) for card in page] for page in pages] == wanted
-    monkeypatch.setattr(_section, "PAGE_SIZE", 1)
+    monkeypatch.setattr(page_sizes, "PAGE_SIZE", 1)
     browser = Client()
     browser.post("/login", {"username": me.username, "password": "right.pass1"})
     answer = browser.post(

@@ -12,7 +12,7 @@ from interactions.models import Bookmark, Comment, Like
 from socialsite.core import redis
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.rate_limits.buckets import Take
-from socialsite.core.rate_limits.budgets import Budget
+from socialsite.core.rate_limits.budget import Budget
 
 pytestmark = pytest.mark.django_db
 

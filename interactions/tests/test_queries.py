@@ -16,9 +16,9 @@ from interactions.tests.helpers import oracle
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.db.compiled import UnionRead
-from socialsite.core.http.errors import NotFound
-from socialsite.core.http.json import iso
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.errors import NotFound
+from socialsite.core.positions import Page, Position
+from socialsite.core.times import iso
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 

@@ -17,7 +17,7 @@ from interactions import actions
 from interactions.models import Case, Comment, Outcome, Report, ReportedKind
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
-from socialsite.core.http import errors
+from socialsite.core import errors
 from socialsite.core.rate_limits import buckets, budgets
 
 pytestmark = pytest.mark.django_db

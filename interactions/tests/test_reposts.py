@@ -13,8 +13,7 @@ from feeds.models import Post
 from interactions.tests.helpers import drift
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
-from socialsite.core import redis
-from socialsite.core.http import errors
+from socialsite.core import errors, redis
 from socialsite.core.models import Event
 
 pytestmark = pytest.mark.django_db

@@ -6,14 +6,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from interactions import actions, queries
-from interactions.views._answers import back
-from socialsite.core.http import api, errors
+from interactions.views._responses import back
+from socialsite.core import errors
+from socialsite.core.http import api, page_sizes
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
-
-PAGE_SIZE = 20
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_POST
@@ -38,8 +37,8 @@ def post_bookmark(request: PageRequest, post_id: str) -> HttpResponse:
 def bookmarks(request: PageRequest) -> HttpResponse:
     """Show one's bookmarks, which nobody else can see."""
     user = member(request)
-    cursor = api.page_params(request, default=PAGE_SIZE)[0]
-    page = queries.bookmarks(user, cursor, PAGE_SIZE)
+    cursor = api.cursor_of(request)
+    page = queries.bookmarks(user, cursor, page_sizes.PAGE_SIZE)
     partial = request.htmx and "cursor" in request.GET
     name = "feeds/_page.html" if partial else "interactions/bookmarks.html"
     return render(request, name, {"posts": page.items, "next": page.next})

@@ -9,24 +9,19 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import queries as feeds_queries
 from interactions import actions, queries
 from interactions.models import Comment
-from interactions.views._answers import accepted, back, refused, see, wrong_in
-from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
+from interactions.views._comment_section import card_of, changed, section, sort_of
+from interactions.views._responses import accepted, back, refused, see, wrong_in
 from interactions.views.threads import thread_context
-from socialsite.core.http import (
-    api,
-    errors,
-    form_keys,
-    form_warnings,
-    idempotency,
-    return_addresses,
-)
+from socialsite.core import errors
+from socialsite.core.http import api, form_keys, form_warnings, page_sizes, return_addresses
 from socialsite.core.http.ip_addresses import address_of
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import idempotency, request_budgets
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_POST
@@ -101,7 +96,7 @@ def _refused(
 
 def _replied(request: PageRequest, post_id: int, reply_id: int, root_id: int) -> HttpResponse:
     """Show the thread with the reply, or only the reply if the thread is long."""
-    page = queries.replies(request.user, root_id, None, PAGE_SIZE)
+    page = queries.replies(request.user, root_id, None, page_sizes.PAGE_SIZE)
     if not request.htmx:
         shown = root_id if page.next is None else reply_id
         address = reverse("comment_replies", args=[shown])

@@ -6,15 +6,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from interactions import actions, queries
 from interactions.models import SubjectType
-from interactions.views._answers import back, see
-from socialsite.core.http import api, errors, return_addresses
+from interactions.views._responses import back, see
+from socialsite.core import errors
+from socialsite.core.http import api, page_sizes, return_addresses
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
-
-PAGE_SIZE = 20
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_POST
@@ -77,8 +76,8 @@ def comment_likes(request: PageRequest, comment_id: str) -> HttpResponse:
 def _likers(
     request: PageRequest, subj_type: SubjectType, ident: int, subject_page: str
 ) -> HttpResponse:
-    cursor = api.page_params(request, default=PAGE_SIZE)[0]
-    page = queries.likers(request.user, subj_type, ident, cursor, PAGE_SIZE)
+    cursor = api.cursor_of(request)
+    page = queries.likers(request.user, subj_type, ident, cursor, page_sizes.PAGE_SIZE)
     context = {"people": page.items, "next": page.next, "subject_page": subject_page}
     partial = request.htmx and cursor is not None
     name = "relations/_page.html" if partial else "interactions/likers.html"

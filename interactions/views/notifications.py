@@ -17,20 +17,19 @@ from django.views.decorators.http import (
 )
 
 from accounts.push import queries as push_queries
-from accounts.tokens.authentication import signed_in
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.authentication import signed_in
+from accounts.request_auth.requests import PageRequest, member
 from interactions import actions, queries
+from interactions.kinds import CHOOSABLE
 from interactions.notifying import wording
-from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
-from interactions.views._answers import see
-from socialsite.core.http import api, return_addresses
-from socialsite.core.http.client import web_push
-from socialsite.core.http.errors import Forbidden
+from interactions.views._responses import see
+from socialsite.core.client import web_push
+from socialsite.core.errors import Forbidden
+from socialsite.core.http import api, page_sizes, return_addresses
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.requests.request_budgets import READS, takes
 
-PAGE_SIZE = 20
 # The tabs of the page, and the kind of notification that each has.
 TAB_KINDS = {"all": None, "mentions": "mentioned", "follows": "followed"}
 
@@ -40,9 +39,9 @@ TAB_KINDS = {"all": None, "mentions": "mentioned", "follows": "followed"}
 def notifications(request: PageRequest) -> HttpResponse:
     """Show the notifications, newest first, in tabs; what was seen is marked by a later request."""
     user = member(request)
-    cursor = api.page_params(request, default=PAGE_SIZE)[0]
+    cursor = api.cursor_of(request)
     tab = _tab(request.GET.get("tab", ""))
-    page = queries.notifications(user, cursor, PAGE_SIZE, TAB_KINDS[tab])
+    page = queries.notifications(user, cursor, page_sizes.PAGE_SIZE, TAB_KINDS[tab])
     card = request.visitor.card
     name = card["username"] if isinstance(card, dict) else card.username
     context = {
@@ -106,7 +105,9 @@ def notifications_seen(request: PageRequest) -> HttpResponse:
         raise Forbidden
     until = api.parse_time(request.GET.get("until", ""), "until")
     ids = request.GET.get("ids", "").split(",")
-    actions.read_notifications(user, until, [api.parse_id(text, "ids") for text in ids[:PAGE_SIZE]])
+    actions.read_notifications(
+        user, until, [api.parse_id(text, "ids") for text in ids[: page_sizes.PAGE_SIZE]]
+    )
     return HttpResponse(status=204)
 
 

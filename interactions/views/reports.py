@@ -8,13 +8,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from interactions import actions, queries
 from interactions.models import REPORTABLE, Reason
-from interactions.views._answers import accepted, refused
-from socialsite.core.http import api, errors
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from interactions.views._responses import accepted, refused
+from socialsite.core import errors
+from socialsite.core.http import api
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import request_budgets
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

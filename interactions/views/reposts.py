@@ -8,15 +8,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
-from feeds.home import originals
+from feeds.cards import repost_grouping
 from interactions import queries
-from interactions.views._answers import accepted, back, refused, wrong_in
-from socialsite.core.http import api, errors, form_keys, form_warnings, idempotency
-from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from interactions.views._responses import accepted, back, refused, wrong_in
+from socialsite.core import errors
+from socialsite.core.http import api, form_keys, form_warnings
+from socialsite.core.rate_limits import budgets
+from socialsite.core.requests import idempotency, request_budgets
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -86,7 +88,7 @@ def _changed(request: PageRequest, post_id: int) -> HttpResponse:
     if not request.htmx:
         return back(request, reverse("post", args=[post_id]), f"#repost-{post_id}")
     card, source = _cards(request, post_id)
-    context = {"post": originals.shown_by(card), "source": source}
+    context = {"post": repost_grouping.shown_by(card), "source": source}
     return render(request, "interactions/_repost.html", context)
 
 

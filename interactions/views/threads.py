@@ -8,14 +8,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest, member
+from accounts.request_auth.requests import PageRequest, member
 from interactions import actions, queries
-from interactions.views._answers import back, see
-from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
-from socialsite.core.http import api, errors
-from socialsite.core.http.pagination import Position
+from interactions.views._comment_section import card_of, changed, sort_of
+from interactions.views._responses import back, see
+from socialsite.core import errors
+from socialsite.core.http import api, page_sizes
+from socialsite.core.positions import Position
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 def thread_context(
@@ -23,7 +24,7 @@ def thread_context(
 ) -> dict[str, Any]:
     """Return the context of the page of one comment and its replies."""
     found, post = queries.visible_comment(request.user, comment_id)
-    page = queries.replies(request.user, comment_id, cursor, PAGE_SIZE)
+    page = queries.replies(request.user, comment_id, cursor, page_sizes.PAGE_SIZE)
     return {
         "post": card_of(request, post.pk),
         "comment": queries.comment(request.user, found.pk),
@@ -40,7 +41,7 @@ def thread_context(
 def comment_replies(request: PageRequest, comment_id: str) -> HttpResponse:
     """Show a comment and its replies; htmx gets a page of the replies."""
     ident = api.parse_id(comment_id)
-    cursor = api.page_params(request, default=PAGE_SIZE)[0]
+    cursor = api.cursor_of(request)
     context = thread_context(request, ident, cursor)
     context["reply"] = request.GET.get("reply", "")
     if request.htmx:

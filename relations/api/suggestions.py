@@ -7,14 +7,14 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from relations.api.serializers import PersonSerializer
 from relations.suggestions import actions, queries
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import PEOPLE
+from socialsite.core.requests.request_budgets import PEOPLE
 
 
 class CardSerializer(serializers.Serializer[Any]):

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.tokens.requests import PersonRequest
+from accounts.request_auth.requests import PersonRequest
 from relations import actions, queries
 from relations.api.serializers import (
     PersonPageSerializer,
@@ -21,11 +21,12 @@ from relations.api.serializers import (
 )
 from relations.models import Relation
 from relations.pairs import states
-from socialsite.core.http import api, errors
+from socialsite.core import errors
+from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import PEOPLE, READS
+from socialsite.core.requests.request_budgets import PEOPLE, READS
 
 IDS_MAX = 100
 CHANGED = {

@@ -8,7 +8,7 @@ import enum
 from typing import NamedTuple
 
 from relations.models import Relation, Relationship
-from socialsite.core.http.errors import Blacklisted
+from socialsite.core.errors import Blacklisted
 
 State = Relation | None
 

@@ -36,7 +36,7 @@ def of(user_id: int) -> list[int]:
     is_young = user_id == SITE and len(kept.candidates) < SHORT and _has_few_people()
     if kept.candidates and not is_young:
         return list(kept.candidates)
-    # Such a list costs little to compute, and fills with the first follows.
+    # This list costs little to compute, and fills with the first follows.
     found = _compute(user_id)
     return found if found == kept.candidates else _store(user_id, found)
 

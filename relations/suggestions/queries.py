@@ -11,7 +11,7 @@ from relations import queries
 from relations.models import FOLLOWS_ME, Dismissal, Relation, Relationship
 from relations.queries import Person
 from relations.suggestions import candidates
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.positions import Page, Position
 
 COMMON = 3
 # Candidates that are looked at together: in most sites all of them.

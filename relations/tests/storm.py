@@ -21,8 +21,8 @@ from relations.pairs import states
 from relations.pairs.states import Action
 from relations.tests.helpers import at_once, counted, facts
 from socialsite.core import db
+from socialsite.core.errors import Blacklisted, FollowLimit
 from socialsite.core.events import enqueue, relay
-from socialsite.core.http.errors import Blacklisted, FollowLimit
 from socialsite.core.models import Event
 
 STUCK_SECONDS = 60

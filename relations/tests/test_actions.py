@@ -29,13 +29,7 @@ from relations.tests.helpers import (
 )
 from relations.tests.transitions import CELLS, REFUSED
 from socialsite.core import events
-from socialsite.core.http.errors import (
-    Blacklisted,
-    FollowLimit,
-    SelfRelation,
-    UserBanned,
-    UserNotFound,
-)
+from socialsite.core.errors import Blacklisted, FollowLimit, SelfRelation, UserBanned, UserNotFound
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
 
@@ -371,7 +365,7 @@ django.setup()
 from accounts.models import User
 from relations import actions
 from socialsite.core.events import enqueue
-from socialsite.core.http.errors import AppError
+from socialsite.core.errors import AppError
 shot, me, lists = sys.argv[1], User(pk=int(sys.argv[2])), json.loads(sys.argv[3])
 
 def say(word):

@@ -64,6 +64,7 @@ def test_members_see_none_of_it(people) -> None:
     [
         ("anna01", 2),
         ("@ANNA01", 2),
+        ("\uff20anna01", 2),
         ("Anna01 Berta2", 1),
         ("Carla1 Berta2", 0),
         ("nobody99", 0),

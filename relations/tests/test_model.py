@@ -22,10 +22,10 @@ from relations import actions, queries
 from relations.models import Relation, RelationLog, Relationship
 from relations.pairs.states import Action
 from relations.tests.helpers import counted, pair, row
+from socialsite.core.errors import Blacklisted, FollowLimit, SelfRelation, UserBanned
 from socialsite.core.events import relay
-from socialsite.core.http.errors import Blacklisted, FollowLimit, SelfRelation, UserBanned
-from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
+from socialsite.core.positions import Position
 
 pytestmark = pytest.mark.embedded
 

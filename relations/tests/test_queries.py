@@ -8,9 +8,9 @@ from relations import actions, queries
 from relations.models import Relation, Relationship
 from relations.tests.helpers import ROUTES, bring
 from socialsite.core import redis
+from socialsite.core.errors import UserNotFound
 from socialsite.core.events import relay
-from socialsite.core.http.errors import UserNotFound
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 

@@ -14,8 +14,8 @@ from relations import actions, queries
 from relations.models import Relation, RelationLog
 from relations.pairs import states
 from relations.tests.helpers import bring
+from socialsite.core.errors import SelfRelation
 from socialsite.core.events import relay
-from socialsite.core.http.errors import SelfRelation
 
 pytestmark = pytest.mark.django_db
 Make = Callable[..., Any]

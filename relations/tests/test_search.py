@@ -6,12 +6,13 @@ from django.db.models import Exists, OuterRef
 from django.test import Client
 from django.utils import timezone
 
+from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from accounts.models import User
 from relations import actions, queries
 from relations.models import Relation, Relationship
 from relations.tests.helpers import bring
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -51,6 +52,7 @@ def names(page) -> list[str]:
     [
         ("following", "ann", ["Carla1", "Annika", "Anna01"]),
         ("following", " @ANN ", ["Carla1", "Annika", "Anna01"]),
+        ("following", " \uff20ANN ", ["Carla1", "Annika", "Anna01"]),
         ("following", "安娜", ["Berta2"]),
         ("following", "nna", []),
         ("following", "annab", []),
@@ -66,6 +68,25 @@ def test_the_beginning_of_a_name_is_found_in_the_order_of_the_list(
     me, people, kind, text, found
 ) -> None:
     assert names(queries.search_own(me.pk, kind, text)) == found
+
+
+@pytest.mark.parametrize(
+    ("nickname", "text"),
+    [
+        ("José Ñ", "jose n"),
+        ("Jose", "JOSE\u0301"),
+        ("ガイド", "\uff76\uff9e\uff72"),
+        ("Straße", "STRASS"),
+    ],
+)
+def test_names_are_compared_as_in_all_searches(
+    me, make_user, settings, nickname: str, text: str
+) -> None:
+    settings.NAME_POLICY = "open"
+    bring(me, make_user("Person1", nickname=nickname), Relation.FOLLOWING)
+    assert names(queries.search_own(me.pk, "following", text)) == ["Person1"]
+    accounts_actions.edit_profile(User.objects.get(username="Person1"), nickname="Other")
+    assert names(queries.search_own(me.pk, "following", text)) == []
 
 
 def test_people_followed_by_others_and_closed_accounts_are_not_found(me, people) -> None:

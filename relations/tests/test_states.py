@@ -6,7 +6,7 @@ from relations.models import Relation
 from relations.pairs import states
 from relations.pairs.states import Pair
 from relations.tests.transitions import CELLS, REFUSED, TABLE
-from socialsite.core.http.errors import Blacklisted
+from socialsite.core.errors import Blacklisted
 
 
 def test_the_table_has_all_28_cells() -> None:

@@ -26,8 +26,8 @@ from relations.models import Dismissal, Relation, RelationCount, SuggestionList
 from relations.suggestions import actions as suggestion_actions
 from relations.suggestions import candidates, queries, wording
 from socialsite.core import db
-from socialsite.core.http.errors import Blacklisted
-from socialsite.core.http.pagination import Position
+from socialsite.core.errors import Blacklisted
+from socialsite.core.positions import Position
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 

@@ -9,9 +9,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import actions as accounts_actions
 from accounts.tests.browsers import browser_of
-from relations import actions, views
+from relations import actions
 from relations.models import Relation, Relationship
 from relations.tests.helpers import bring, pair
+from socialsite.core.http import page_sizes
 from socialsite.core.rate_limits import buckets, budgets
 
 pytestmark = pytest.mark.django_db
@@ -290,7 +291,7 @@ def test_an_error_of_a_block_shows_on_a_page(make_user) -> None:
 
 # --- the list of blocks -------------------------------------------------------------------------
 def test_the_blocked_page_is_mine_newest_first_page_by_page(make_user) -> None:
-    me, others = make_user(), [make_user() for _ in range(views.PAGE_SIZE + 1)]
+    me, others = make_user(), [make_user() for _ in range(page_sizes.PAGE_SIZE + 1)]
     for other in others:
         actions.block(me, other)
     actions.block(make_user("Whoblocks"), me)
@@ -349,7 +350,7 @@ def test_somebody_with_a_hidden_profile_is_blocked_by_name(make_user) -> None:
 
 def test_the_blocked_page_costs_the_same_queries_whatever_its_length(make_user) -> None:
     counts = []
-    for length in (1, views.PAGE_SIZE):
+    for length in (1, page_sizes.PAGE_SIZE):
         me = make_user()
         for _ in range(length):
             actions.block(me, make_user())

@@ -3,11 +3,12 @@
 from typing import Any
 
 FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.tokens.authentication.TokenAuthentication"],
-    "DEFAULT_THROTTLE_CLASSES": ["socialsite.core.rate_limits.request_budgets.Throttle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.request_auth.authentication.TokenAuthentication"],
+    "DEFAULT_THROTTLE_CLASSES": ["socialsite.core.requests.request_budgets.Throttle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["socialsite.core.http.json.OrjsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["socialsite.core.http.json.OrjsonParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "socialsite.core.http.json.JsonForAll",
     "EXCEPTION_HANDLER": "socialsite.core.http.api.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
@@ -26,13 +27,14 @@ SCHEMA: dict[str, Any] = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "socialsite.api.openapi_credentials.add_refused_credentials",
         "socialsite.api.openapi_budgets.add_budgets",
     ],
     "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema, which can declare null
     "ENUM_NAME_OVERRIDES": {
-        "ClientEnum": "accounts.sign_in.devices.Client",  # fields client and kind
-        "WhoseEnum": "interactions.notifying.kinds.CHOICES",
-        "NotificationKindEnum": "interactions.notifying.kinds.NAMES",
+        "ClientEnum": "accounts.devices.Client",  # fields client and kind
+        "WhoseEnum": "interactions.kinds.CHOICES",
+        "NotificationKindEnum": "interactions.kinds.NAMES",
         "KindEnum": "feeds.models.Kind",
     },
 }

@@ -11,10 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy, ngettext
 
 from socialsite.core.events import relay
-from socialsite.core.http.json import iso
 from socialsite.core.ids import MAX_ID
 from socialsite.core.media.videos import failures
 from socialsite.core.models import Event, Video
+from socialsite.core.times import iso
 
 SEARCH_MAX = 100  # characters; the longest useful search terms are ids and names
 

@@ -110,9 +110,9 @@ class Media(models.Model):
     height = models.PositiveIntegerField()
     size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
     alt = models.CharField(max_length=ALT_MAX, blank=True, default="")
-    # A BlurHash, see `core.media.placeholders`; empty if it has transparency.
+    # A BlurHash, see `core.media.picture_placeholders`; empty if it has transparency.
     placeholder = models.CharField(max_length=PLACEHOLDER_MAX, blank=True, default="")
-    # Of an unused picture, when its owner last saw it, to a day (`core.media.usage.renew`).
+    # The day on which the owner last saw an unused picture (`core.media.references.renew`).
     created_at = models.DateTimeField(default=timezone.now)
     is_video = models.BooleanField(default=False)
     # Set when a post or an avatar uses it, cleared on release. The sweep removes the others later.
@@ -137,7 +137,7 @@ class Video(models.Model):
     """The state of an uploaded video; a worker prepares it (`core.media.videos.jobs`)."""
 
     class State(models.TextChoices):
-        """What readers see: a note, the player, or that it failed."""
+        """The state for readers: a note, the player, or that it failed."""
 
         PROCESSING = "processing", gettext_lazy("processing")
         READY = "ready", gettext_lazy("ready")

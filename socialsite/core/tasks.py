@@ -7,7 +7,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from socialsite.core.events import relay
-from socialsite.core.media import usage
+from socialsite.core.media import references
 from socialsite.core.media.videos import jobs
 from socialsite.core.models import IdempotencyKey
 from socialsite.core.rate_limits import allowances
@@ -45,9 +45,9 @@ def sweep_media() -> None:
     after: int | None = 0
     for _ in range(SWEEPS_MAX):
         if after is not None:
-            after = usage.sweep(after)
+            after = references.sweep(after)
     jobs.sweep_sources()
-    wrong = usage.check_public(timezone.now().date())
+    wrong = references.check_public(timezone.now().date())
     if wrong:
         logger.error("%d pictures were wrongly public; they are private now", wrong)
 

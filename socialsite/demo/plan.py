@@ -12,7 +12,7 @@ from random import Random
 from feeds.models import Visibility
 from socialsite.demo import graph, pictures
 from socialsite.demo.people import BIG_AUTHOR, LOGINS, Person
-from socialsite.demo.words import LANGUAGES, Text, Writer
+from socialsite.demo.words import ANY, LANGUAGES, Text, Writer, texts
 
 DAY_MS = 86_400_000
 SPAN_MS = 35 * DAY_MS
@@ -33,6 +33,9 @@ KINDS = {"micro": 0.86, "article": 0.08, "video": 0.06}
 # The share of posts of a kind that have pictures; photographers have more.
 PICTURED = {"micro": 0.055, "article": 0.12, "video": 0.0}
 PICTURED_FILM, PICTURED_LATE = 0.25, 0.35
+# Places from the end: the posts with a poll, and one of the first log-in account.
+POLLED, FIRST_LOGIN = (4, 30), 9
+VOTERS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,9 @@ class Step:
     bookmarks: list[tuple[int, int]] = field(default_factory=list)
     shares: int | None = None
     quiet: bool = False
+    # The options of a poll, and its votes: (person, place of the option).
+    options: tuple[str, ...] = ()
+    votes: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Plan:
         self._rng = Random("plan")
         # Separate random generators, so that these choices do not change all others.
         self._sharing, self._bookmarking = Random("shares"), Random("kept")
+        self._polling = Random("polls")
         self._sharer = Writer(Random("words of shares"))
         self._shown: set[tuple[int, int]] = set()
         self._writer = Writer(Random("words"))
@@ -149,10 +156,14 @@ class Plan:
 
     def _post(self, number: int, age: int) -> Step:
         rng = self._rng
-        author = self._people[self._author()]
+        left = self._total - number
+        author = self._people[0 if left == FIRST_LOGIN else self._author()]
         topic = rng.choices(author.topics, [3, 2, 1][: len(author.topics)])[0]
         kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
         followers_only = kind == "micro" and rng.random() < FOLLOWERS_ONLY
+        is_poll = left in POLLED
+        if is_poll:
+            kind, followers_only = "micro", False
         share = PICTURED_FILM if topic == "film" and kind == "micro" else PICTURED[kind]
         if self._is_late(number) and kind != "video":
             share = PICTURED_LATE
@@ -160,7 +171,7 @@ class Plan:
         if rng.random() < share:
             for place in range(rng.choices((1, 2, 3, 4), (70, 14, 10, 6))[0]):
                 drawings.append(pictures.choose(f"{number}/{place}", topic, author.language))
-        shared = None if followers_only else self._shared(author)
+        shared = None if followers_only or is_poll else self._shared(author)
         self._posts.append(
             _Post(
                 author=author.number,
@@ -177,6 +188,9 @@ class Plan:
         if shared is not None:
             about = self._posts[shared].topic
             text = Text("micro", self._sharer.comment(shared, author.language, about))
+        options: tuple[str, ...] = ()
+        if is_poll:
+            text, options = self._poll(author.language)
         return Step(
             number=number,
             author=author.number,
@@ -186,7 +200,23 @@ class Plan:
             pictures=drawings if shared is None else [],
             shares=shared,
             quiet=shared is not None and self._sharing.random() < QUIET,
+            options=options,
+            votes=self._votes(author.language, author.number, len(options)),
         )
+
+    def _poll(self, language: str) -> tuple[Text, tuple[str, ...]]:
+        """Return a question and its options."""
+        question, *options = self._polling.choice(texts(language)[ANY]["polls"])
+        return Text("micro", question), tuple(options)
+
+    def _votes(self, language: str, author: int, options: int) -> list[tuple[int, int]]:
+        """Return votes of people who read the language, for so many options."""
+        if not options:
+            return []
+        others = [person for person in self._speakers[language] if person != author]
+        voters = self._polling.sample(others, min(VOTERS, len(others)))
+        weights = [self._polling.random() + 0.2 for _ in range(options)]
+        return [(one, self._polling.choices(range(options), weights)[0]) for one in voters]
 
     def _shared(self, author: Person) -> int | None:
         """Return the step whose post this one reposts, or None."""

@@ -1,10 +1,10 @@
-"""Fills a site with the demo: people, some follows, then posts along with everything else.
+"""Fills a site with the demo: first what a visitor sees first, then everything else.
 
 - All writes go through the actions that requests use, while the site serves: short transactions
   with pauses in between, and only a short backlog of events.
-- A step (a post and its likes and comments) is one transaction, and posts are created in the order
-  of the plan. So the number of posts says where a killed run continues, and a complete run changes
-  nothing, whatever people did to the demo meanwhile.
+- A step (a post and what people do with it) is one transaction, and posts are created in a fixed
+  order (`demo.order`). So the number of posts says where a killed run continues, and a complete run
+  changes nothing, whatever people did to the demo meanwhile.
 - A site with its own people and without the demo is left unchanged.
 """
 
@@ -13,15 +13,16 @@ import gc
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from accounts import actions as accounts_actions
+from accounts.credentials import passwords
 from accounts.models import Role, User
-from accounts.sign_in import passwords
 from feeds import actions as feeds_actions
+from feeds.content.polls.definition import Given
 from feeds.delivery.fanout import sweep
 from feeds.discovery.tags import ranking
 from feeds.models import FanOutChunk, Post, RecommendedAuthor
@@ -30,13 +31,15 @@ from interactions.actions import rising
 from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite.core import db
+from socialsite.core.errors import AppError, DuplicatedUser
 from socialsite.core.events import enqueue, relay
-from socialsite.core.http.errors import AppError, DuplicatedUser
+from socialsite.core.media import encoding
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.models import Event
 from socialsite.demo import graph, pictures
+from socialsite.demo.order import Act, Order
 from socialsite.demo.people import BIG_AUTHOR, EMAIL_DOMAIN, LOGINS, PASSWORD, Person, make
-from socialsite.demo.plan import Plan, Step
+from socialsite.demo.plan import Plan, Step, Thread
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +53,10 @@ REST_MIN_SECONDS = 0.001
 # Above this number of waiting events or chunks the seeding does some background work itself.
 BACKLOG = 40
 LOOK_EVERY = 8
-# Posts do not wait for all follows and avatars: steps create the rest, spread over these shares.
+# Posts do not wait for all follows and avatars: later steps create the rest, spread over these
+# shares of all steps.
 FOLLOWS_SHARE, AVATARS_SHARE = 0.2, 0.4
+POLL_MS = 7 * 86_400_000
 # Steps whose pictures are drawn in advance.
 AHEAD = 6
 
@@ -79,8 +84,8 @@ def seed(
 class _Drawings:
     """Drawings of a step: pictures with their descriptions, and avatars by person."""
 
-    pictures: list[tuple[media_pictures.Picture, str]]
-    avatars: dict[int, media_pictures.Picture]
+    pictures: list[tuple[encoding.Picture, str]]
+    avatars: dict[int, encoding.Picture]
 
 
 class _Seeding:
@@ -98,6 +103,7 @@ class _Seeding:
         self._later = self._follows[len(self._urgent) :]
         # Index in the list → account; a person whose name was already taken is missing.
         self._users: dict[int, User] = {}
+        self._followed: set[tuple[int, int]] = set()
         self._turns = 0
 
     def run(self) -> None:
@@ -112,12 +118,32 @@ class _Seeding:
         gc.collect()
         gc.freeze()
         done = self._posts_done()
+        self._plan()
+        first = len(self._order.first)
         if done == 0:
-            self._make_people()
-            self._recommend()
-            self._follow_first()
-        self._publish(done)
-        self._finish()
+            self._invite(self._order.people)
+        if done < first:
+            self._publish(self._order.steps[done:first], done)
+            self._drain()
+        if done <= first:
+            self._invite({person.number for person in self._people})
+            done = first
+        self._publish(self._order.steps[done:], done)
+        self._drain()
+        ranking.rank()
+        rising.rank()
+
+    def _plan(self) -> None:
+        fans = graph.fans_of(self._follows)
+        self._best = sorted(fans, key=lambda number: -len(fans[number]))[:RECOMMENDED]
+        steps = list(Plan(self._people, self._follows, self._posts).steps())
+        self._order = Order(steps, [*range(LOGINS), BIG_AUTHOR, *self._best])
+
+    def _invite(self, numbers: Collection[int]) -> None:
+        """Create people, recommend the best of them, and let them follow."""
+        self._make_people(numbers)
+        self._recommend()
+        self._follow_first()
 
     # --- people and follows ---------------------------------------------------------------------
     def _find_people(self) -> None:
@@ -125,10 +151,14 @@ class _Seeding:
         found = User.objects.filter(email__endswith=f"@{EMAIL_DOMAIN}")
         self._users = {emails[user.email]: user for user in found if user.email in emails}
 
-    def _make_people(self) -> None:
-        missing = [person for person in self._people if person.number not in self._users]
+    def _make_people(self, wanted: Collection[int]) -> None:
+        missing = [
+            person
+            for person in self._people
+            if person.number in wanted and person.number not in self._users
+        ]
         hashed = passwords.hash_password(PASSWORD) if missing else ""
-        for person in self._each("people", missing, len(self._people) - len(missing)):
+        for person in self._each("people", missing, len(self._users)):
             with contextlib.suppress(DuplicatedUser):
                 self._users[person.number] = _register(person, hashed)
             # At once: a change of roles signs the user out.
@@ -137,9 +167,7 @@ class _Seeding:
 
     def _recommend(self) -> None:
         """Recommend the most followed authors for the guests' page, as staff would."""
-        fans = graph.fans_of(self._follows)
-        best = sorted(fans, key=lambda number: -len(fans[number]))[:RECOMMENDED]
-        picked = [self._users[number] for number in best if number in self._users]
+        picked = [self._users[number] for number in self._best if number in self._users]
         db.insert_ignore(RecommendedAuthor, [RecommendedAuthor(author=user) for user in picked])
 
     def _follow(self, follower: int, author: int) -> None:
@@ -148,8 +176,10 @@ class _Seeding:
                 relations_actions.follow(self._users[follower], self._users[author])
 
     def _follow_first(self) -> None:
-        for pair in self._each("follows", self._urgent):
+        known = [pair for pair in self._urgent if self._users.keys() >= {*pair}]
+        for pair in self._each("follows", [pair for pair in known if pair not in self._followed]):
             self._follow(*pair)
+            self._followed.add(pair)
         # Tiers of authors depend on counters, and counters on events.
         while relay.relay():
             self._check()
@@ -168,12 +198,12 @@ class _Seeding:
     def _posts_done(self) -> int:
         return int(self._demo_posts().count()) if self._users else 0
 
-    def _publish(self, done: int) -> None:
+    def _publish(self, steps: list[Step], done: int) -> None:
         self._begun = self._begun_ms
-        order = self._demo_posts().order_by("position", "id").values_list("pk", flat=True)
-        self._ids: list[int] = list(order)
-        plan = Plan(self._people, self._follows, self._posts)
-        steps = [step for step in plan.steps() if step.number >= done]
+        made = self._demo_posts().order_by("position", "id").values_list("pk", flat=True)
+        # The times of posts ascend with the numbers of their steps.
+        numbers = sorted(step.number for step in self._order.steps[:done])
+        self._ids = dict(zip(numbers, made, strict=True))
         gc.freeze()
         # While the database works on a step, another core draws the pictures of the next ones.
         with ThreadPoolExecutor(1, thread_name_prefix="demo-pictures") as artist:
@@ -184,7 +214,7 @@ class _Seeding:
                 images = [
                     _store_picture(author, picture, alt) for picture, alt in drawings.pictures
                 ]
-                self._ids.append(self._take(step, images))
+                self._ids[step.number] = self._take(step, images)
 
     def _author(self, number: int) -> User:
         """Return the account of an author; if the name was taken, the big author's or the first."""
@@ -192,23 +222,26 @@ class _Seeding:
         return found or next(iter(self._users.values()))
 
     def _draw(self, step: Step) -> _Drawings:
-        """Draw the pictures of a step and a share of the avatars; does not use the database."""
+        """Draw the pictures of a step and some avatars; does not use the database."""
         people = [person for person in self._people if person.avatar]
+        faces = self._share(people, step, AVATARS_SHARE)
+        if self._order.place(step) < len(self._order.first):
+            faces = [person for person in people if person.number == step.author]
         return _Drawings(
-            [(media_pictures.encode(pictures.draw(each)), each.alt) for each in step.pictures],
-            {
-                person.number: media_pictures.encode(pictures.avatar(person.username))
-                for person in self._share(people, step.number, AVATARS_SHARE)
-            },
+            [(encoding.encode(pictures.draw(each)), each.alt) for each in step.pictures],
+            {one.number: encoding.encode(pictures.avatar(one.username)) for one in faces},
         )
 
-    def _share(self, items: list[R], step: int, share: float) -> list[R]:
-        """Return one step's portion of work that is spread over a share of all steps."""
-        steps = self._posts * share
-        first, last = (int(len(items) * number / steps) for number in (step, step + 1))
+    def _share(self, items: list[R], step: Step, share: float) -> list[R]:
+        """Return one step's portion of work that is spread over a share of all steps.
+
+        None for the first ones: there is work that they wait for already.
+        """
+        place, steps = self._order.place(step) - len(self._order.first), self._posts * share
+        first, last = (int(len(items) * max(0, one) / steps) for one in (place, place + 1))
         return items[first:last]
 
-    def _hang(self, avatars: dict[int, media_pictures.Picture]) -> None:
+    def _hang(self, avatars: dict[int, encoding.Picture]) -> None:
         for number, picture in avatars.items():
             user = self._users.get(number)
             if user is not None and not user.avatar:
@@ -219,21 +252,26 @@ class _Seeding:
         """Run one step in one transaction; return the id of its post."""
         at = self._begun - step.age_ms
         post = self._post(step, images, at)
-        for pair in self._share(self._later, step.number, FOLLOWS_SHARE):
+        for pair in self._share(self._later, step, FOLLOWS_SHARE):
             self._follow(*pair)
-        ids = [*self._ids, post.pk]
-        for target, person in step.likes:
-            # A person cannot like a post that is hidden from them, and users of the site may hide
+        ids = {**self._ids, step.number: post.pk}
+        for act in self._order.acts(step):
+            # People cannot act on a post that is hidden from them, and users of the site may hide
             # posts.
             with contextlib.suppress(AppError):
-                interactions_actions.like(self._author(person), SubjectType.POST, ids[target])
-        for target, person in step.bookmarks:
-            with contextlib.suppress(AppError):
-                interactions_actions.bookmark(self._author(person), ids[target])
-        for thread in step.threads:
-            with contextlib.suppress(AppError):
-                self._comment(thread, ids[thread.step], at)
+                self._act(act, ids[act.target])
         return post.pk
+
+    def _act(self, act: Act, post_id: int) -> None:
+        person = self._author(act.people[0])
+        if act.thread is not None:
+            self._comment(act.thread, post_id, self._begun - act.age_ms)
+        elif act.choice is not None:
+            interactions_actions.vote(person, post_id, [act.choice])
+        elif act.is_bookmark:
+            interactions_actions.bookmark(person, post_id)
+        else:
+            interactions_actions.like(person, SubjectType.POST, post_id)
 
     def _post(self, step: Step, images: list[int], at: int) -> Post:
         author = self._author(step.author)
@@ -251,10 +289,16 @@ class _Seeding:
             images=images,
             video_url=step.text.video_url,
             visibility=step.visibility,
+            poll=self._poll(step, at),
             at_ms=at,
         )
 
-    def _comment(self, thread: Any, post_id: int, at: int) -> None:
+    def _poll(self, step: Step, at: int) -> Given | None:
+        if not step.options:
+            return None
+        return Given(options=[*step.options], multiple=False, ends_at=at + POLL_MS, lasts=None)
+
+    def _comment(self, thread: Thread, post_id: int, at: int) -> None:
         said = thread.comment
         comment = interactions_actions.comment(
             self._author(said.person), post_id, said.words, at_ms=at
@@ -288,11 +332,10 @@ class _Seeding:
         if FanOutChunk.objects.filter(done=False).count() > BACKLOG:
             sweep.run()
 
-    def _finish(self) -> None:
+    def _drain(self) -> None:
+        """Do all work that waits, so that feeds and notifications are complete."""
         while relay.relay() + sweep.run():
             self._check()
-        ranking.rank()
-        rising.rank()
 
     def _check(self) -> None:
         if self._stop():
@@ -307,7 +350,7 @@ def _ahead(artist: Executor, work: Callable[[Step], R], steps: list[Step]) -> It
         yield under_way.popleft().result()
 
 
-def _store_picture(owner_id: int, picture: media_pictures.Picture, alt: str) -> int:
+def _store_picture(owner_id: int, picture: encoding.Picture, alt: str) -> int:
     with media_pictures.no_orphans(picture):
         return int(media_pictures.store(owner_id, picture, alt).pk)
 

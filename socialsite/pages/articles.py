@@ -26,9 +26,9 @@ from markdown_it.utils import OptionsDict
 from markupsafe import Markup, escape
 
 from socialsite.core.text import markdown, tags
-from socialsite.pages.fragments import bytes_of
+from socialsite.pages.cached_html import bytes_of
 from socialsite.pages.links import AWAY, link_of
-from socialsite.pages.placeholders import placeholder
+from socialsite.pages.picture_placeholders import placeholder
 from socialsite.pages.times import translated
 
 ARTICLES_BYTES = 4 * 1024 * 1024

@@ -1,7 +1,7 @@
 """The Jinja2 environment of the pages.
 
 The process caches results that a page needs dozens of times: addresses, texts with their links,
-and the parts of pages in `socialsite.pages.fragments`.
+and the parts of pages in `socialsite.pages.cached_html`.
 """
 
 import functools
@@ -26,9 +26,9 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from accounts.models import User
+from feeds.content.plain_text import plain, plain_of
 from feeds.content.polls import definition
 from feeds.content.previews.addresses import host_of as link_host_of
-from feeds.content.prose import plain, plain_of
 from feeds.discovery.search import language
 from feeds.models import PostContent, Visibility
 from feeds.views import audience
@@ -38,9 +38,11 @@ from socialsite.core.http.csrf_tokens import token_of
 from socialsite.core.media import video_links
 from socialsite.core.media.videos import failures
 from socialsite.core.models import Media
+from socialsite.core.text.cuts import shortened
 from socialsite.core.text.spans import beginning, is_plain, spans
+from socialsite.pages import long_texts
 from socialsite.pages.articles import article
-from socialsite.pages.fragments import (
+from socialsite.pages.cached_html import (
     bytes_of,
     cached_form,
     cached_frame,
@@ -55,11 +57,11 @@ from socialsite.pages.fragments import (
     post_cards,
     posts_page,
 )
+from socialsite.pages.content_preferences import chosen
+from socialsite.pages.layout import Layout, unread
 from socialsite.pages.links import link_of, url
-from socialsite.pages.placeholders import placeholder
+from socialsite.pages.picture_placeholders import placeholder
 from socialsite.pages.profile_texts import initial, link_text, month_of
-from socialsite.pages.reading import chosen
-from socialsite.pages.shell import Shell, unread
 from socialsite.pages.times import KEPT, timesince_short, translated, until_short
 
 AVATAR_HUES = 8
@@ -235,68 +237,6 @@ def _videos() -> dict[str, Any]:
     }
 
 
-def environment(**options: Any) -> Environment:
-    """Create the environment; an undefined name is an error, not an empty text."""
-    options |= {"undefined": StrictUndefined, "trim_blocks": True, "extensions": [Unindented]}
-    env = Environment(**options)  # noqa: S701  (Django's backend passes autoescape=True)
-    env.template_class = _Template
-    env.globals.update(
-        _=gettext,
-        gettext=gettext,
-        linked=linked,
-        article_of=article,
-        plain_words=plain,
-        plain_of=plain_of,
-        minutes_text=minutes,
-        beginning=beginning,
-        cards_in_place=cards_in_place,
-        post_card=post_card,
-        post_cards=post_cards,
-        person_rows=person_rows,
-        comment_item=comment_item,
-        comment_items=comment_items,
-        composer=composer,
-        posts_page=posts_page,
-        home_part=home_part,
-        cached_html=cached_html,
-        cached_form=cached_form,
-        cached_frame=cached_frame,
-        codes_left_text=codes_left,
-        replies_text=replies,
-        posts_of_week_text=posts_of_week,
-        act_label=act_label,
-        reposted_by_text=reposted_by,
-        static=functools.lru_cache(KEPT)(static),
-        url=url,
-        reading=chosen,
-        form_key=form_keys.hidden_input,
-        shell_of=Shell,
-        unread=unread,
-        avatar_hue=avatar_hue,
-        placeholder=placeholder,
-        video_host=video_links.host_of,
-        failure_text=failures.in_words,
-        link_host=link_host_of,
-        timesince_short=timesince_short,
-        until_short=until_short,
-        people_text=people,
-        voters_text=voters,
-        votes_text=votes,
-        month_of=month_of,
-        link_text=link_text,
-        initial=initial,
-        htmx_script=htmx_script,
-        LANGUAGES=settings.LANGUAGES,
-        Visibility=Visibility,
-        audiences=audience.options,
-        remembered_audience=audience.remembered,
-        maxima=MAXIMA,
-        videos=_videos(),
-        poll_ends=POLL_ENDS,
-    )
-    return env
-
-
 class _Once:
     """Safe text that is computed on first use."""
 
@@ -322,3 +262,69 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "csrf_token": token,
         "csrf_input": _Once(lambda: hidden % token),
     }
+
+
+# --- the environment ----------------------------------------------------------------------------
+GLOBALS: dict[str, Any] = {
+    "_": gettext,
+    "gettext": gettext,
+    "linked": linked,
+    "article_of": article,
+    "plain_words": plain,
+    "plain_of": plain_of,
+    "minutes_text": minutes,
+    "beginning": beginning,
+    "cards_in_place": cards_in_place,
+    "post_card": post_card,
+    "post_cards": post_cards,
+    "person_rows": person_rows,
+    "comment_item": comment_item,
+    "comment_items": comment_items,
+    "composer": composer,
+    "posts_page": posts_page,
+    "home_part": home_part,
+    "cached_html": cached_html,
+    "cached_form": cached_form,
+    "cached_frame": cached_frame,
+    "codes_left_text": codes_left,
+    "replies_text": replies,
+    "posts_of_week_text": posts_of_week,
+    "act_label": act_label,
+    "reposted_by_text": reposted_by,
+    "static": functools.lru_cache(KEPT)(static),
+    "url": url,
+    "reading": chosen,
+    "form_key": form_keys.hidden_input,
+    "layout_of": Layout,
+    "unread": unread,
+    "avatar_hue": avatar_hue,
+    "placeholder": placeholder,
+    "video_host": video_links.host_of,
+    "failure_text": failures.in_words,
+    "link_host": link_host_of,
+    "timesince_short": timesince_short,
+    "until_short": until_short,
+    "people_text": people,
+    "voters_text": voters,
+    "votes_text": votes,
+    "month_of": month_of,
+    "link_text": link_text,
+    "initial": initial,
+    "htmx_script": htmx_script,
+    "Visibility": Visibility,
+    "audiences": audience.options,
+    "remembered_audience": audience.remembered,
+    "maxima": MAXIMA,
+    "long_texts": long_texts,
+    "poll_ends": POLL_ENDS,
+}
+
+
+def environment(**options: Any) -> Environment:
+    """Create the environment; an undefined name is an error, not an empty text."""
+    options |= {"undefined": StrictUndefined, "trim_blocks": True, "extensions": [Unindented]}
+    env = Environment(**options)  # noqa: S701  (Django's backend passes autoescape=True)
+    env.template_class = _Template
+    env.filters["shortened"] = shortened
+    env.globals.update(GLOBALS, videos=_videos(), LANGUAGES=settings.LANGUAGES)
+    return env

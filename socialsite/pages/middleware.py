@@ -12,7 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.core.http import api, content_policy, errors
+from socialsite.core import errors
+from socialsite.core.http import api, content_policy
 from socialsite.core.http.server import body_limits
 from socialsite.core.runtime import memory
 from socialsite.pages.views import error_answer

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from socialsite.core.http import errors
+from socialsite.core import errors
 
 # Clients fetch the file again after this time; each request generates it anew.
 GOOD_FOR = timedelta(days=90)

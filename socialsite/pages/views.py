@@ -17,18 +17,29 @@ from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.templatetags.static import static
-from django.urls import reverse
+from django.urls import is_valid_path, reverse
 from django.utils import translation
+from django.utils.encoding import escape_uri_path
+from django.utils.http import escape_leading_slashes
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from socialsite.core.http import api, errors, return_addresses
-from socialsite.core.rate_limits.request_budgets import READS, takes
+from accounts.views import forms
+from feeds.content.polls import definition
+from socialsite.core import errors
+from socialsite.core.http import api, return_addresses
+from socialsite.core.requests.request_budgets import READS, takes
 from socialsite.pages.embeds import is_embed
 
 DAY_SECONDS = 86_400
 # Fields in which people write.
-WORDS = ("title", "note", "content", "words")
+WORDS = (
+    *("nickname", "email", "pronouns", "place", "bio", "links"),
+    *("title", "note", "content", "video_url", "words", "alt"),
+    *(f"option-{number}" for number in range(definition.OPTIONS_MAX)),
+)
+# The forms of guests. A person who sends one and is signed in did that in another tab.
+GUESTS = frozenset(("login", "two_factor_login", "register"))
 UNREADABLE = (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError)
 
 
@@ -102,7 +113,8 @@ def _words(request: HttpRequest) -> str:
         return ""
     if not return_addresses.own(request, sender):
         return ""
-    return "\n\n".join(form[name] for name in WORDS if form.get(name))
+    names = [*WORDS, *(name for name in form if name.startswith("alt-"))]
+    return "\n\n".join(text for name in names for text in form.getlist(name) if text)
 
 
 def _login(request: HttpRequest) -> str:
@@ -138,7 +150,16 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def not_found(request: HttpRequest, exception: Any = None, **kwargs: Any) -> HttpResponseBase:
-    """Django's handler404, and every unmatched address of the API."""
+    """Django's handler404, and every unmatched address of the API.
+
+    The addresses of pages have no slash at their end; with one they lead to the page.
+    """
+    bare = request.path_info.rstrip("/")
+    is_page = request.method in ("GET", "HEAD") and not wants_json(request)
+    if is_page and bare != request.path_info and is_valid_path(bare):
+        query = request.META.get("QUERY_STRING", "")
+        there = escape_leading_slashes(escape_uri_path(bare))
+        return HttpResponsePermanentRedirect(f"{there}?{query}" if query else there)
     return error_answer(request, errors.NotFound())
 
 
@@ -148,10 +169,13 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
-    """Django's CSRF_FAILURE_VIEW."""
+    """Django's CSRF_FAILURE_VIEW. Redirects people who sent a form of guests but are signed in."""
     # Without a cookie Django did not read the form; the page shows what was typed.
     with contextlib.suppress(*UNREADABLE):
         request.POST.get("content")
+        match = request.resolver_match
+        if match and match.view_name in GUESTS and request.user.is_authenticated:
+            return forms.redirect(forms.safe_next(request))
     return error_answer(request, errors.CsrfFailed())
 
 

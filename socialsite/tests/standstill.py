@@ -24,10 +24,10 @@ LIFETIMES = {
     "accounts.live.consumers.JOIN_SECONDS": 25.0,
     "accounts.live.consumers.RECHECK_SECONDS": 3600.0,
     "accounts.actions.refreshing.GRACE_MS": HOUR_MS,
-    "accounts.tokens.introspection.GRACE_MS": HOUR_MS,
+    "accounts.request_auth.token_introspection.GRACE_MS": HOUR_MS,
     "accounts.cache.FENCE_TTL_MS": HOUR_MS,
     "accounts.cache.FLOOR_TTL_MS": HOUR_MS,
-    "accounts.live.hints.ONLINE_MS": HOUR_MS,
+    "accounts.live_hints.ONLINE_MS": HOUR_MS,
     "feeds.cache.READERS.ttl_ms": HOUR_MS,
     "feeds.cache.READER_TTL_MS": HOUR_MS,
     "feeds.cache.READER_MAX_MS": 2 * HOUR_MS,
@@ -35,7 +35,7 @@ LIFETIMES = {
     "feeds.delivery.fanout.deliver.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
     "socialsite.core.cache.lease.LEASE_MS": HOUR_MS,
-    "socialsite.core.http.client.web_push.TIMEOUT_SECONDS": OUTGOING_SECONDS,
+    "socialsite.core.client.web_push.TIMEOUT_SECONDS": OUTGOING_SECONDS,
     "socialsite.core.redis.circuit_breaker.BREAK_SECONDS": 3600.0,
     "socialsite.core.events.relay.LEASE_MS": HOUR_MS,
 }
@@ -55,7 +55,7 @@ _real: dict[str, Any] = {}
 def stop(patch: pytest.MonkeyPatch) -> None:
     """Let what is cached live for an hour, buckets stay as they are, and Redis take its time."""
     from socialsite.core import redis
-    from socialsite.core.http.client import outgoing
+    from socialsite.core.client import outgoing
 
     for name, value in LIFETIMES.items():
         target, _, attribute = name.rpartition(".")

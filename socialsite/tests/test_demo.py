@@ -2,15 +2,18 @@
 
 import io
 from collections import Counter
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 from django.core.management import call_command
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from accounts import queries as accounts_queries
-from accounts import validators
+from accounts.credentials import password_rules
 from accounts.models import User
+from accounts.naming import name_rules
 from accounts.tests.browsers import log_in
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
@@ -21,8 +24,9 @@ from relations import queries as relations_queries
 from relations.models import Relationship
 from socialsite.core.models import Event, Media
 from socialsite.demo import DEMO_LOGINS, graph, pictures, plan, seed, words
+from socialsite.demo.order import FIRST, Act, Order, acts_of
 from socialsite.demo.people import BIG_AUTHOR, LOGINS, PASSWORD, make
-from socialsite.demo.plan import Plan
+from socialsite.demo.plan import Plan, Step
 from socialsite.env import DEMO_PUSH_ALL_MAX
 
 
@@ -95,6 +99,74 @@ def test_a_run_continues_where_the_last_one_stopped() -> None:
     assert Relationship.objects.count() == 2 * len(pairs)
 
 
+def steps_of(posts: int, people: int) -> list[Step]:
+    return list(Plan(make(people), graph.make(people), posts).steps())
+
+
+def test_the_first_page_has_something_of_every_kind() -> None:
+    steps = steps_of(3000, 300)
+    first = Order(steps, [0]).first
+    assert {step.number for step in first} >= set(range(3000 - FIRST, 3000))
+    newest = steps[-20:]
+    assert {step.text.kind for step in newest} == {"micro", "article", "video"}
+    assert any(step.options for step in newest)
+    assert any(step.pictures for step in newest)
+    assert any(step.shares is not None and not step.quiet for step in newest)
+    assert any(step.author == 0 for step in newest)
+
+
+@given(posts=st.integers(0, 150), people=st.integers(4, 40))
+def test_everything_is_made_once_and_after_what_it_needs(posts: int, people: int) -> None:
+    steps = steps_of(posts, people)
+    order = Order(steps, [0])
+    assert sorted(step.number for step in order.steps) == list(range(posts))
+    made: set[int] = set()
+    acts: list[Act] = []
+    for step in order.steps:
+        assert step.shares is None or step.shares in made
+        is_first = len(made) < len(order.first)
+        assert not is_first or step.author in order.people
+        made.add(step.number)
+        for act in order.acts(step):
+            assert act.target in made
+            assert not is_first or order.people.issuperset(act.people)
+        acts += order.acts(step)
+    assert Counter(acts_key(one) for one in acts) == Counter(
+        acts_key(one) for step in steps for one in acts_of(step)
+    )
+
+
+def acts_key(act: Act) -> tuple[Any, ...]:
+    return act.target, act.people, act.age_ms, act.choice, act.is_bookmark
+
+
+@pytest.mark.django_db
+def test_the_newest_posts_are_complete_before_the_older_ones_are_made() -> None:
+    """With their people, their threads, votes, notifications, and in the feeds of followers."""
+    size: Size = {"people": 16, "posts": 40}
+    first = len(Order(steps_of(40, 16), [0, 1, 2, 3]).first)
+    seen = False
+
+    def stop() -> bool:
+        nonlocal seen
+        if not seen and Post.objects.count() == first:
+            seen = (
+                not Event.objects.exists()
+                and not FanOut.objects.filter(state__lt=FanOut.State.DONE).exists()
+            )
+        return seen
+
+    seed(stop=stop, **size)
+    assert seen
+    assert Comment.objects.exists()
+    assert Post.objects.exclude(content_row__poll=None).exists()
+    begun = min(user.created_at for user in User.objects.all()).timestamp() * 1000
+    newest = steps_of(40, 16)[-first // 2]
+    assert Post.objects.filter(position__gte=begun - newest.age_ms).exists()
+    seed(**size)
+    assert Post.objects.count() == 40
+
+
 @pytest.mark.django_db
 def test_a_site_with_people_of_its_own_is_left_alone(make_user) -> None:
     make_user("somebody")
@@ -133,9 +205,9 @@ def test_people_are_valid_and_all_different() -> None:
     people = make(300)
     assert len({person.username for person in people}) == 300
     for person in people:
-        assert not validators.username(person.username)
-        assert not validators.nickname(person.nickname)
-        assert not validators.password(PASSWORD, person.username, person.nickname)
+        assert not name_rules.username(person.username)
+        assert not name_rules.nickname(person.nickname)
+        assert not password_rules.mistakes(PASSWORD, person.username, person.nickname)
         assert len(person.bio) <= User.BIO_MAX
     languages = Counter(person.language for person in people)
     assert min(languages.values()) > 100

@@ -26,8 +26,8 @@ from feeds.models import Draft, Post
 from interactions import actions as interactions_actions
 from interactions.models import Comment, Report
 from relations import actions as relations_actions
-from socialsite.core.http.idempotency import REPLAYED
 from socialsite.core.models import Media
+from socialsite.core.requests.idempotency import REPLAYED
 from socialsite.core.tests.media.videos import samples
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions as accounts_actions
 from socialsite.core.rate_limits import buckets
-from socialsite.core.rate_limits.budgets import Budget, Per, Store
+from socialsite.core.rate_limits.budget import Budget
 from socialsite.tests import standstill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -24,7 +24,7 @@ def after_a_request(user) -> dict[str, int]:
 
 def is_refilled() -> bool:
     # Its key lives for 20 s.
-    budget = Budget("standstill", 10**6, 3600 * 10**5, Per.PERSON, Store.REDIS, "Of this test.")
+    budget = Budget("standstill", "Of this test.", capacity=10**6, hourly=3600 * 10**5)
     assert buckets.take(budget, 1, cost=10**6).allowed
     time.sleep(0.01)
     return buckets.take(budget, 1).allowed

@@ -1,5 +1,8 @@
 // Completes @names and #tags where a text is written, and inserts emoji; loaded when such a field gets the focus.
 
+import { fire } from "./lib/elements.js";
+import { fetchPage } from "./lib/requests.js";
+
 const WAIT_MS = 150;
 const LOOKED_AT = 40; // characters before the caret
 const SIGNS = ["@", "＠", "#", "＃"];
@@ -13,7 +16,7 @@ function close() {
 }
 
 /** Whether a character is a digit, or a letter of a script that writes spaces between words. */
-const isOfWord = (character) => character.toLowerCase() !== character.toUpperCase() || (character >= "0" && character <= "9");
+const isOfWord = (one) => one.toLowerCase() !== one.toUpperCase() || (one >= "0" && one <= "9");
 
 /** The name or tag before the caret that is being typed, or "". */
 function wordOf(field) {
@@ -22,26 +25,22 @@ function wordOf(field) {
   const text = field.value.slice(Math.max(0, end - LOOKED_AT), end);
   const begin = Math.max(...SIGNS.map((sign) => text.lastIndexOf(sign)));
   const word = begin < 0 || isOfWord(text[begin - 1] ?? " ") ? "" : text.slice(begin);
-  return word.length > 1 && [...word].every((character) => character.trim()) ? word : "";
+  return word.length > 1 && [...word].every((one) => one.trim()) ? word : "";
 }
 
 async function suggest(field) {
   const word = wordOf(field);
   const mine = ++asked;
-  let found = "";
+  let found;
   if (word) {
     const visibility = field.form.elements.visibility?.value ?? "";
-    try {
-      const answer = await fetch(`${field.dataset.words}?${new URLSearchParams({ word, visibility })}`);
-      if (answer.ok) found = (await answer.text()).trim();
-    } catch {
-      // offline: nothing is suggested
-    }
+    const answer = await fetchPage(`${field.dataset.words}?${new URLSearchParams({ word, visibility })}`);
+    if (answer?.ok) found = answer.page.getElementById("completions");
   }
   if (mine !== asked) return;
   close();
   if (!found || document.activeElement !== field || wordOf(field) !== word) return;
-  list = new DOMParser().parseFromString(found, "text/html").querySelector("#completions");
+  list = found;
   field.after(list);
   list.style.top = `${field.offsetTop + field.offsetHeight}px`;
   mark(field, list.firstElementChild);
@@ -60,7 +59,7 @@ function insert(field, text, replaced) {
   field.focus();
   const end = field.selectionEnd;
   field.setRangeText(text, replaced ? end - replaced : field.selectionStart, end, "end");
-  field.dispatchEvent(new Event("input", { bubbles: true }));
+  fire(field, "input");
 }
 
 function choose(field, option) {

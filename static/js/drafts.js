@@ -1,46 +1,29 @@
-// Keeps what a person types in a form until the server has accepted it. Nobody else who signs in with this browser is shown
-// the drafts, and a log-out deletes them. A form with `data-keep` has a random key in its field `once`; the page that follows
-// an accepted form names that key. Tabs with the same form share one draft; once it is sent, the others empty their copies.
+// Keeps what a person types in a form until the server has accepted it; a log-out deletes it. A form with `data-keep` has a
+// random key in its field `once`; the page after an accepted form names that key. Tabs with the same form share one draft.
+
+import { fire } from "./lib/elements.js";
+import { isLogin, newKey } from "./lib/requests.js";
+import { local, session } from "./lib/storage.js";
+import { say } from "./lib/toasts.js";
 
 const { me, sent, elsewhere } = document.body.dataset;
 const DRAFT = "draft:";
 const MINE = `${DRAFT}${me}:`;
-const SENT = `sent:${me}`; // what accepted forms contained, with their keys, for other tabs
+const SENT = `sent:${me}`; // what accepted forms contained, for other tabs
 const SENT_MOST = 5;
-const SENDING = "sending"; // the same of the form that this tab sent last
+const SENDING = "sending"; // what this tab sent last
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MOST = 40; // drafts of all people of this browser
 const LONGEST = 120_000; // characters of one draft
 const WAIT_MS = 250;
-const CLOCKS_MS = 300_000; // by which the clocks of browser and server may differ
+const CLOCKS_MS = 300_000; // by which clocks may differ
 const CHOICES = ["radio", "checkbox"];
 
-const store = (act, session) => {
-  try {
-    return act(session ? sessionStorage : localStorage);
-  } catch {
-    return null; // blocked or full: the text lasts as long as the page
-  }
-};
-const parsed = (text) => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};
-const keys = () => store((s) => Object.keys(s).filter((key) => key.startsWith(DRAFT))) || [];
-const read = (key) => parsed(store((s) => s.getItem(key)));
-const write = (key, value) => store((s) => s.setItem(key, JSON.stringify(value)));
-const remove = (key) => store((s) => s.removeItem(key));
-/** Remove the draft of this form, not that of another tab. */
-const removeOf = (form) => {
-  const key = keyOf(form);
-  if (read(key)?.values?.once?.includes(form.elements.once?.value) ?? true) remove(key);
-};
+const keys = () => local.keys().filter((key) => key.startsWith(DRAFT));
+const removeAll = (once) => keys().filter((key) => local.read(key)?.values?.once?.includes(once)).forEach(local.remove);
 
-/** The place of a form: its address, and for a reply the comment. */
+// A reply belongs to its comment.
 const keyOf = (form) => `${MINE}${form.getAttribute("action")}#${form.elements.parent?.value || ""}`;
 const isHidden = ({ type, name }) => type === "hidden" && name !== "once" && name !== "version";
 const isKept = (field) => field.name && !["submit", "button", "file"].includes(field.type) && !isHidden(field);
@@ -55,7 +38,7 @@ function valuesOf(form) {
   return values;
 }
 
-/** Whether somebody wrote or chose something that the server does not know. */
+/** Whether a form has something that the server does not know. */
 function isWritten(form, pictures) {
   const typed = form.dataset.keep === "typed"; // refused: these words are the person's
   return [...form.elements].filter(isKept).some((field) => {
@@ -66,85 +49,82 @@ function isWritten(form, pictures) {
 
 function picturesOf(form) {
   const pictures = [];
-  form.dispatchEvent(new CustomEvent("draft:save", { detail: pictures }));
+  fire(form, "draft:save", pictures);
   return pictures;
 }
 
+const contentOf = (form) => ({ values: valuesOf(form), pictures: picturesOf(form) });
+
 const waiting = new Map();
 
-function save(form) {
+function stop(form) {
   clearTimeout(waiting.get(form));
   waiting.delete(form);
+}
+
+function save(form) {
+  stop(form);
   if (follow(form)) return;
-  const key = keyOf(form);
-  const pictures = picturesOf(form);
-  const text = JSON.stringify({ at: Date.now(), values: valuesOf(form), pictures });
-  if (!isWritten(form, pictures)) removeOf(form);
-  else if (text.length <= LONGEST) {
-    store((s) => s.setItem(key, text));
+  const draft = { at: Date.now(), ...contentOf(form) };
+  if (!isWritten(form, draft.pictures)) removeAll(form.elements.once.value);
+  else if (JSON.stringify(draft).length <= LONGEST) {
+    local.write(keyOf(form), draft);
     tidy();
   }
 }
 
-function saveAll() {
-  for (const form of [...waiting.keys()]) save(form);
-}
+const saveAll = () => [...waiting.keys()].forEach(save);
 
-/** Delete old drafts, and the oldest of too many. */
+/** Delete old drafts and too many. */
 function tidy() {
-  const ages = keys().map((key) => [read(key)?.at || 0, key]);
+  const ages = keys().map((key) => [local.read(key)?.at || 0, key]);
   ages.sort(([one], [other]) => other - one);
-  ages.filter(([at], place) => place >= MOST || at < Date.now() - DAYS * DAY_MS).forEach(([, key]) => remove(key));
+  ages.filter(([at], place) => place >= MOST || at < Date.now() - DAYS * DAY_MS).forEach(([, key]) => local.remove(key));
 }
 
 // --- what another tab has sent ---
 
 const restored = new WeakSet();
 
-const newKey = () => [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
-
-const contentOf = (form) => ({ values: valuesOf(form), pictures: picturesOf(form) });
-
-/** Whether all that a draft contains was sent: a text may be the beginning of the one that was sent. */
+/** Whether all of a draft was sent: a text may be the beginning of the one that was sent. */
 function covers(whole, { values, pictures }) {
-  return Object.entries({ ...values, once: [], version: [] }).every(([name, own]) => own.every((value, place) => whole.values[name]?.[place]?.startsWith(value)))
+  const isSent = ([name, own]) => own.every((value, place) => whole.values[name]?.[place]?.startsWith(value));
+  return Object.entries({ ...values, once: [], version: [] }).every(isSent)
     && pictures.every(({ id }) => whole.pictures.some((one) => one.id === id));
 }
 
 /** The form with this key was accepted: remove its draft, and tell the other tabs. */
 function accept(once) {
-  const sending = parsed(store((s) => s.getItem(SENDING), true));
+  const sending = session.read(SENDING);
   const whole = sending?.once === once ? sending : null;
-  for (const key of keys()) if (read(key)?.values?.once?.includes(once)) remove(key);
-  if (whole) write(SENT, [whole, ...(read(SENT) || [])].slice(0, SENT_MOST));
+  removeAll(once);
+  if (whole) local.write(SENT, [whole, ...(local.read(SENT) || [])].slice(0, SENT_MOST));
 }
 
 /** Empty a form whose text another tab has sent, and return true. Another text stays, under a new key. */
 function follow(form) {
   const { once } = form.elements;
-  const found = (read(SENT) || []).find((one) => one.once === once.value);
+  const found = (local.read(SENT) || []).find((one) => one.once === once.value);
   if (!found || [...form.elements].some((field) => isKept(field) && isText(field) && field.defaultValue)) return false;
   const content = contentOf(form);
+  removeAll(once.value);
   once.value = newKey();
   if (!covers(found, content) || form.querySelector("progress, [data-failed]")) return false;
-  if (isWritten(form, content.pictures)) {
-    document.dispatchEvent(new CustomEvent("toast", { detail: elsewhere }));
-  }
+  if (isWritten(form, content.pictures)) say(elsewhere);
   form.reset();
-  form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));
+  fire(form, "draft:restored", []);
   return true;
 }
 
 function followAll() {
   for (const form of formsIn(document.body)) {
     // The other tab may have removed the draft that was of this form too.
-    if (!follow(form) && isWritten(form, picturesOf(form)) && !read(keyOf(form))) save(form);
+    if (!follow(form) && isWritten(form, picturesOf(form)) && !local.read(keyOf(form))) save(form);
   }
 }
 
 function forget(form) {
-  clearTimeout(waiting.get(form));
-  waiting.delete(form);
+  stop(form);
   const { once } = form.elements;
   accept(once.value);
   once.value = newKey();
@@ -157,11 +137,11 @@ function restore(form) {
     save(form); // the server shows what was typed
     return;
   }
-  const kept = read(keyOf(form));
+  const kept = local.read(keyOf(form));
   if (!kept?.values) return;
-  // Saved on the server long after that, maybe from elsewhere. In doubt the words are kept: clocks differ.
+  // Saved on the server long after that, maybe from elsewhere.
   if (form.dataset.since && Date.parse(form.dataset.since) > kept.at + CLOCKS_MS) {
-    remove(keyOf(form));
+    local.remove(keyOf(form));
     return;
   }
   const left = structuredClone(kept.values);
@@ -171,7 +151,7 @@ function restore(form) {
     if (CHOICES.includes(field.type)) field.checked = values.includes(field.value);
     else field.value = values.shift() ?? field.value;
   }
-  form.dispatchEvent(new CustomEvent("draft:restored", { detail: kept.pictures || [] }));
+  fire(form, "draft:restored", kept.pictures || []);
 }
 
 const formsIn = (root) => [root, ...root.querySelectorAll("form[data-keep]")].filter((one) => one.matches("form[data-keep]"));
@@ -186,7 +166,7 @@ function changed({ target }) {
 for (const name of ["input", "change", "draft:changed"]) document.addEventListener(name, changed);
 document.addEventListener("submit", ({ target }) => {
   saveAll();
-  if (target.matches("form[data-keep]")) store((s) => s.setItem(SENDING, JSON.stringify({ once: target.elements.once.value, ...contentOf(target) })), true);
+  if (target.matches("form[data-keep]")) session.write(SENDING, { once: target.elements.once.value, ...contentOf(target) });
 }, true);
 document.addEventListener("visibilitychange", saveAll);
 addEventListener("pagehide", saveAll);
@@ -194,17 +174,15 @@ document.addEventListener("draft:accepted", ({ target }) => forget(target));
 
 // An answer of htmx that is neither a refusal nor the page to log in.
 document.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, successful, xhr } }) => {
-  const { elt } = requestConfig; // by now it may have left the page, then the event has another element
-  const login = document.getElementById("toasts").dataset.login;
-  const isLogin = xhr.responseURL && new URL(xhr.responseURL).pathname === login;
-  if (elt.matches("form[data-keep]") && successful && !isLogin) forget(elt);
+  const { elt } = requestConfig; // the event has another element if it has left the page
+  if (elt.matches("form[data-keep]") && successful && !isLogin(xhr.responseURL)) forget(elt);
 });
 document.addEventListener("htmx:load", ({ target }) => formsIn(target).forEach(restore));
 
 document.addEventListener("submit", ({ target }) => {
   if (!target.matches("[data-log-out]")) return;
-  [SENT, ...keys().filter((key) => key.startsWith(MINE))].forEach(remove);
-  store((s) => s.removeItem(SENDING), true);
+  [SENT, ...keys().filter((key) => key.startsWith(MINE))].forEach(local.remove);
+  session.remove(SENDING);
 });
 addEventListener("storage", ({ key, newValue }) => key === SENT && newValue && followAll());
 addEventListener("pageshow", ({ persisted }) => persisted && followAll());

@@ -1,26 +1,38 @@
-// The menu of a post: its link is a page of acts; here the same acts open in one panel beside the card.
+// Menus of the page and of posts.
 
-let panel = null; // the open panel
-let opener = null;
+import { isModified, make } from "./lib/elements.js";
+import { say } from "./lib/toasts.js";
 
-function say(text) {
-  if (text) document.dispatchEvent(new CustomEvent("toast", { detail: text }));
-}
+document.addEventListener("click", ({ target }) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = menu.contains(target);
+});
+// Whoever goes on with the keyboard leaves no open menu behind.
+document.addEventListener("focusout", ({ target, relatedTarget }) => {
+  const menu = target.closest("details.menu[open]");
+  if (menu && relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+});
+document.addEventListener("keydown", ({ key }) => {
+  const menu = key === "Escape" && document.querySelector("details.menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
+// The menu of a post shows the page that its link leads to in a panel beside the card.
+let panel, opener; // the open panel and its link
 
 function close(withFocus = false) {
   if (!panel) return;
   panel.remove();
   opener.removeAttribute("aria-expanded");
   if (withFocus) opener.focus();
-  panel = opener = null;
+  panel = opener = undefined;
 }
 
 function open(link) {
   close();
   opener = link;
-  panel = document.createElement("div");
-  panel.className = "menu-panel post-panel";
-  panel.setAttribute("aria-busy", "true");
+  panel = make("div", { className: "menu-panel post-panel", "aria-busy": "true" });
   link.after(panel);
   link.setAttribute("aria-expanded", "true");
   const opened = panel;
@@ -46,26 +58,22 @@ async function copy(pressed) {
 }
 
 document.addEventListener("click", (event) => {
-  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (isModified(event)) return;
   const link = event.target.closest("a.post-menu");
   if (link) {
     event.preventDefault();
-    if (link === opener) close();
-    else open(link);
-    return;
+    return link === opener ? close() : open(link);
   }
   const copied = event.target.closest("[data-copied]");
   if (copied && (navigator.clipboard || copied.dataset.copy)) {
     event.preventDefault();
     copy(copied);
-    close(true);
-    return;
+    return close(true);
   }
   const shared = event.target.closest("[data-share]");
   if (shared) {
     navigator.share({ url: shared.dataset.share }).catch(() => {}); // not shared after all
-    close(true);
-    return;
+    return close(true);
   }
   if (panel && !panel.contains(event.target) && !event.target.closest("dialog")) close();
 });
@@ -77,16 +85,12 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("htmx:afterRequest", ({ detail: { elt, successful } }) => {
-  if (!panel?.contains(elt)) return;
+  if (!successful || !panel?.contains(elt)) return;
   const { done, gone } = elt.dataset;
-  if (!successful) return;
-  say(done);
+  if (done) say(done);
   close(true);
   if (!gone) return;
-  for (const author of document.querySelectorAll(".post .post-author")) {
-    if (author.getAttribute("href") === gone) author.closest("article").remove();
-  }
-  for (const link of document.querySelectorAll(".post-verb a")) {
-    if (link.getAttribute("href") === gone) link.closest(".post-verb").remove();
+  for (const link of document.querySelectorAll(".post .post-author, .post-verb a")) {
+    if (link.getAttribute("href") === gone) link.closest(".post-verb, article").remove();
   }
 });

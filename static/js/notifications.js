@@ -1,15 +1,15 @@
-// Notifications count as read when they were on the screen for a moment; many are sent in one request.
+// Notifications count as read when they were on the screen for a moment, many in one request, or when they are followed.
+
+import { json } from "./lib/api.js";
+import { fire } from "./lib/elements.js";
+import { fetchJson, pause } from "./lib/requests.js";
 
 const MOMENT_MS = 1000;
 const BATCH_MS = 1000;
-const LONGEST_WAIT_MS = 60_000;
 const VISIBLE = 0.6; // of a notification
 const MOST = 100; // ids of one request
-const TOO_MANY = 429;
-const SERVER_ERROR = 500;
 
-const url = document.getElementById("session").dataset.read;
-const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
+const url = "/api/v1/notifications/read";
 const onScreen = new Map(); // unread notification → timer, 0 while nobody looks
 const watched = new WeakSet();
 const seen = new Set(); // and not sent yet
@@ -70,33 +70,32 @@ async function send() {
   if (!notes.length) return;
   for (const note of notes) seen.delete(note);
   const until = notes.map((note) => note.dataset.until).sort().at(-1);
-  let answer, said;
-  try {
-    answer = await fetch(url, {
-      method: "POST",
-      keepalive: true,
-      headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": token },
-      body: JSON.stringify({ ids: notes.map((note) => note.dataset.id), until }),
-    });
-    if (answer.ok) said = await answer.json();
-  } catch {
-    // offline: sent again below
-  }
+  const ids = notes.map((note) => note.dataset.id);
+  const { said, mayRetry } = await fetchJson(url, { ...json("POST", { ids, until }), keepalive: true });
   if (said) {
     failures = 0;
     for (const note of notes) delete note.dataset.isUnread; // its colour stays: the reader sees what is new
-    document.dispatchEvent(new CustomEvent("unread", { detail: said }));
+    fire(document, "unread", said);
     const button = document.querySelector("[data-read-all]");
     const isTab = button?.elements.tab.value !== "all";
     if (!said.count || (isTab && !document.querySelector("[data-is-unread]"))) button?.remove();
     if (seen.size) plan(BATCH_MS);
-  } else if (!answer || answer.status === TOO_MANY || answer.status >= SERVER_ERROR) {
-    failures += 1;
+  } else if (mayRetry) {
     for (const note of notes) seen.add(note);
-    plan(Math.min(LONGEST_WAIT_MS, BATCH_MS * 2 ** failures));
+    plan(pause(failures++));
   }
 }
 
+// Who follows a notification has read it as it was shown; the way there does not wait for that.
+function follow({ target }) {
+  const note = target.closest?.("a[data-notification]")?.closest("[data-is-unread]");
+  if (!note) return;
+  const { id, until } = note.dataset;
+  fetch(url, { ...json("POST", { ids: [id], until }), keepalive: true }).catch(() => {}); // it stays unread
+}
+
+document.addEventListener("click", follow);
+document.addEventListener("auxclick", (event) => event.button === 1 && follow(event));
 for (const event of ["focus", "blur", "pageshow"]) addEventListener(event, look);
 document.addEventListener("visibilitychange", look);
 addEventListener("pagehide", () => {

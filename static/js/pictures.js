@@ -1,22 +1,28 @@
-// Uploads the pictures of a form (`data-pictures`) when they are chosen, one after the other; the form then sends their ids.
-// Large photos are made smaller first. A canvas shows them, because the content policy allows no blob: images.
+// Uploads the pictures of a form (`data-pictures`) when they are chosen; the form then sends their ids. Large photos are made
+// smaller first. A canvas shows them, because the content policy allows no blob: images.
+
+import { button, fire, make } from "./lib/elements.js";
+import { newKey } from "./lib/requests.js";
+import { say } from "./lib/toasts.js";
+import { changed as formChanged, upload as send, waitWhile } from "./lib/uploads.js";
 
 const form = document.querySelector("[data-pictures]");
 if (form) start();
 
 function start() {
-  const { maxImages, maxAlt, altLabel, insertLabel, removeLabel, forwardLabel, retryLabel, gone, unseen, tooMany, tooLarge, notPicture } = form.dataset;
+  const { maxImages, maxAlt, overAlt, altLabel, insertLabel, removeLabel, forwardLabel, retryLabel } = form.dataset;
+  const { still, gone, unseen, tooMany, tooLarge, notPicture } = form.dataset;
   const input = form.elements.images;
   const previews = form.querySelector("[data-previews]");
-  const toasts = document.getElementById("toasts").dataset;
   const TYPES = input.accept.split(",");
-  const UPLOAD = "/api/v1/media";
   const BYTES_MAX = 10 * 1024 * 1024;
   const SMALL_BYTES = 1024 * 1024; // left as it is
   const SIDE = 2048; // of what the site keeps
   const THUMB = 256;
   const QUALITY = 0.9;
-  const NOT_FOUND = 404;
+  // In the beginning of an animation. A smaller copy does not move.
+  const MOVING = { "image/png": "acTL", "image/webp": "ANIM" };
+  const HEAD = 64 * 1024;
 
   let entries = [];
   let queue = Promise.resolve();
@@ -24,49 +30,40 @@ function start() {
   // One description per picture replaces the plain one; a hidden field must not be sent.
   form.querySelector("[data-alt-plain]").remove();
 
-  const say = (words) => document.dispatchEvent(new CustomEvent("toast", { detail: words }));
-
   function changed() {
     previews.hidden = entries.length === 0;
-    form.dispatchEvent(new CustomEvent("draft:changed", { bubbles: true }));
+    formChanged(form, true);
   }
 
-  function button(icon, label, act) {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.className = `icon i-${icon}`;
-    made.setAttribute("aria-label", label);
-    made.addEventListener("click", act);
-    return made;
-  }
+  const act = (icon, label, pressed) => button(`icon i-${icon}`, pressed, { "aria-label": label });
 
-  /** Add a picture: a file to upload, or one that the server has (`id`, `thumb`, `alt`). */
-  function add({ file, id = "", thumb = "", alt = "" }) {
+  /** Add a file to upload, or a picture that the server has. */
+  function add({ file, id = "", thumb = "", alt = "", animated = false }) {
     const name = file?.name || alt;
-    const box = document.createElement("div");
-    const words = document.createElement("input");
-    const kept = document.createElement("input");
+    const words = make("input", {
+      maxLength: 2 * maxAlt,
+      "data-most": maxAlt,
+      "data-over": overAlt,
+      value: alt,
+      placeholder: altLabel,
+      "aria-label": `${altLabel} (${name})`,
+    });
+    const kept = make("input", { type: "hidden" });
     const shown = document.createElement(file ? "canvas" : "img");
-    const acts = document.createElement("p");
-    const entry = { file, id, thumb, box, words, kept, key: newKey() };
-    box.className = "preview";
-    acts.className = "preview-acts";
-    words.maxLength = maxAlt;
-    words.value = alt;
-    words.placeholder = altLabel;
-    words.setAttribute("aria-label", `${altLabel} (${name})`);
-    kept.type = "hidden";
-    acts.append(
-      button("back", `${forwardLabel} (${name})`, (event) => forward(entry, event.currentTarget)),
-      button("pen preview-insert", `${insertLabel} (${name})`, () => insert(entry)),
-      button("close", `${removeLabel} (${name})`, () => drop(entry)),
+    const acts = make(
+      "p",
+      { className: "preview-acts" },
+      act("back", `${forwardLabel} (${name})`, (event) => forward(entry, event.currentTarget)),
+      act("pen preview-insert", `${insertLabel} (${name})`, () => insert(entry)),
+      act("close", `${removeLabel} (${name})`, () => drop(entry)),
     );
+    const box = make("div", { className: "preview" }, shown, acts, words, kept);
+    const entry = { file, id, thumb, animated, box, words, kept, key: newKey() };
     if (!file) {
       shown.alt = "";
       shown.addEventListener("error", () => missing(entry, shown));
       shown.src = thumb;
     } else draw(shown, file);
-    box.append(shown, acts, words, kept);
     entries.push(entry);
     previews.append(box);
     if (id) named(entry);
@@ -75,24 +72,19 @@ function start() {
 
   /** Say why a stored picture is not shown; only the person removes it. */
   async function missing(entry, image) {
-    let status = 0;
-    try {
-      ({ status } = await fetch(entry.thumb, { method: "HEAD", cache: "no-store" }));
-    } catch {
-      // no connection
-    }
+    const answer = await fetch(entry.thumb, { method: "HEAD", cache: "no-store" }).catch(() => null); // no connection
     if (!entries.includes(entry)) return;
-    const isGone = status === NOT_FOUND;
-    const act = isGone ? () => drop(entry) : () => (image.src = entry.thumb);
-    const note = noted(entry, isGone ? gone : unseen, isGone ? removeLabel : retryLabel, act);
-    if (isGone) note.dataset.failed = ""; // the post waits for the person's decision
+    // The post waits for the person's decision.
+    if (answer?.status === 404) noted(entry, gone, removeLabel, () => drop(entry)).dataset.failed = "";
+    else noted(entry, unseen, retryLabel, () => (image.src = entry.thumb));
     changed();
   }
 
-  function named({ id, words, kept }) {
+  function named({ id, animated, box, words, kept }) {
     words.name = `alt-${id}`;
     kept.name = "keep";
     kept.value = id;
+    if (animated) box.append(make("p", { className: "hint", role: "status", textContent: still }));
   }
 
   function drop(entry) {
@@ -109,7 +101,7 @@ function start() {
     const text = form.elements.content;
     const alt = words.value.replaceAll("[", "(").replaceAll("]", ")");
     text.setRangeText(`\n\n![${alt}](${id})\n\n`, text.selectionStart, text.selectionEnd, "end");
-    text.dispatchEvent(new Event("input", { bubbles: true }));
+    fire(text, "input");
     text.focus();
   }
 
@@ -122,8 +114,6 @@ function start() {
     pressed.focus();
     changed();
   }
-
-  const newKey = () => [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
 
   async function draw(canvas, file) {
     canvas.width = canvas.height = THUMB;
@@ -138,10 +128,9 @@ function start() {
     }
   }
 
-  // --- upload ---
-
   /** Return a smaller copy of a large photo, upright; everything else as it is. */
-  async function smaller(file) {
+  async function smaller(entry) {
+    const { file } = entry;
     if (file.type === "image/gif" || (file.size <= SMALL_BYTES && TYPES.includes(file.type))) return file;
     try {
       const picture = await createImageBitmap(file, { imageOrientation: "from-image" });
@@ -153,23 +142,24 @@ function start() {
       picture.close();
       const type = ["image/png", "image/webp"].includes(file.type) ? "image/webp" : "image/jpeg";
       const made = await new Promise((resolve) => canvas.toBlob(resolve, type, QUALITY));
-      return made && (made.size < file.size || !TYPES.includes(file.type)) ? made : file;
+      if (!made || (made.size >= file.size && TYPES.includes(file.type))) return file;
+      const mark = MOVING[file.type];
+      entry.animated = Boolean(mark) && (await file.slice(0, HEAD).text()).includes(mark);
+      return made;
     } catch {
       return file;
     }
   }
 
   function upload(entry) {
-    entry.bar = document.createElement("progress");
-    entry.bar.max = 1;
-    entry.bar.setAttribute("aria-label", entry.file.name);
+    entry.bar = make("progress", { max: 1, "aria-label": entry.file.name });
     entry.box.append(entry.bar);
     queue = queue.then(() => entries.includes(entry) && sent(entry));
     changed();
   }
 
   async function sent(entry) {
-    const body = await smaller(entry.file);
+    const body = await smaller(entry);
     let wrong = "";
     if (!TYPES.includes(body.type)) wrong = notPicture;
     else if (body.size > BYTES_MAX) wrong = tooLarge;
@@ -181,51 +171,28 @@ function start() {
     changed();
   }
 
-  /** Send the file; return what went wrong. A repeat with the same key stores it once. */
-  function transfer(entry, body) {
-    return new Promise((resolve) => {
-      const request = new XMLHttpRequest();
-      const data = new FormData();
-      data.append("file", body, entry.file.name);
-      request.open("POST", UPLOAD);
-      request.responseType = "json";
-      request.setRequestHeader("X-CSRFToken", form.elements.csrfmiddlewaretoken.value);
-      request.setRequestHeader("Idempotency-Key", entry.key);
-      request.upload.addEventListener("progress", ({ loaded, total }) => (entry.bar.value = loaded / total));
-      request.addEventListener("load", () => {
-        const { id, thumb, detail, fields } = request.response || {};
-        Object.assign(entry, { id, thumb });
-        resolve(id ? "" : Object.values(fields || {}).flat().join(" ") || detail || toasts.failed);
-      });
-      request.addEventListener("error", () => resolve(toasts.offline));
-      request.addEventListener("abort", () => resolve(toasts.failed));
-      entry.request = request;
-      request.send(data);
-    });
+  async function transfer(entry, body) {
+    const { request, answer } = send("/api/v1/media", body, entry.file.name, entry.key, (part) => (entry.bar.value = part));
+    entry.request = request;
+    const { id, thumb, animated, wrong } = await answer;
+    Object.assign(entry, { id, thumb, animated: entry.animated || animated });
+    return wrong;
   }
 
   function failed(entry, words) {
     noted(entry, `${entry.file.name}: ${words}`, retryLabel, () => upload(entry)).dataset.failed = "";
   }
 
-  /** Show words about a picture, and a button which ends them. */
+  /** Show words about a picture, and a button that ends them. */
   function noted(entry, words, label, act) {
-    const note = document.createElement("p");
-    note.className = "errors";
-    note.setAttribute("role", "alert");
-    const pressed = document.createElement("button");
-    pressed.type = "button";
-    pressed.textContent = label;
-    pressed.addEventListener("click", () => {
+    const pressed = () => {
       note.remove();
       act();
-    });
-    note.append(`${words} `, pressed);
+    };
+    const note = make("p", { className: "errors", role: "alert" }, `${words} `, button("", pressed, { textContent: label }));
     entry.box.append(note);
     return note;
   }
-
-  // --- choosing ---
 
   function addAll(files) {
     const stay = form.querySelectorAll("[name=remove]:not(:checked)").length; // pictures that the edited post has
@@ -234,10 +201,12 @@ function start() {
     for (const file of [...files].slice(0, room)) add({ file });
   }
 
-  input.addEventListener("change", () => {
+  function addChosen() {
     addAll([...input.files]);
     input.value = ""; // they are uploaded, not sent with the form
-  });
+  }
+
+  input.addEventListener("change", addChosen);
   form.elements.content.addEventListener("paste", (event) => {
     if (event.clipboardData.files.length === 0) return;
     event.preventDefault();
@@ -248,44 +217,35 @@ function start() {
 
   const isVideo = () => form.elements.kind?.value === "video"; // sends no pictures
 
-  function setBusy(isBusy) {
-    form.toggleAttribute("data-busy", isBusy);
-    form.setAttribute("aria-busy", isBusy);
-    form.dispatchEvent(new CustomEvent("draft:changed"));
-  }
-
   form.addEventListener("submit", async (event) => {
     if ("busy" in form.dataset || isVideo() || !previews.querySelector("progress, [data-failed]")) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    setBusy(true);
-    while (previews.querySelector("progress")) {
-      await new Promise((resolve) => form.addEventListener("draft:changed", resolve, { once: true }));
-    }
-    setBusy(false);
+    const moving = () => entries.filter(({ animated }) => animated).length;
+    const known = moving();
+    await waitWhile(form, () => previews.querySelector("progress"));
     const failed = previews.querySelector("[data-failed] button");
     if (failed) failed.focus();
+    else if (moving() > known) say(still); // the next press sends
     else form.requestSubmit(event.submitter);
   });
-  // A second press while pictures are on their way sends nothing more.
+  // A second press sends nothing more.
   form.addEventListener("submit", (event) => "busy" in form.dataset && event.preventDefault());
 
   // --- drafts, see drafts.js ---
 
-  function replaceAll(pictures) {
+  form.addEventListener("draft:save", ({ detail }) => {
+    for (const { id, thumb, animated, words } of entries) if (id) detail.push({ id, thumb, animated, alt: words.value });
+  });
+  form.addEventListener("draft:restored", ({ detail }) => {
     for (const { box, request } of entries) {
       request?.abort();
       box.remove();
     }
     entries = [];
-    pictures.forEach(add);
+    detail.filter((one) => !one.isVideo).forEach(add);
     changed();
-  }
-
-  form.addEventListener("draft:save", ({ detail }) => {
-    for (const { id, thumb, words } of entries) if (id) detail.push({ id, thumb, alt: words.value });
   });
-  form.addEventListener("draft:restored", ({ detail }) => replaceAll(detail.filter(({ isVideo }) => !isVideo)));
 
   // Pictures that the page shows: of a draft, or of a form that was refused.
   const known = [...form.querySelectorAll(".composer-kept [name=keep]")].map((box) => {
@@ -294,7 +254,6 @@ function start() {
   });
   form.querySelector(".composer-kept")?.remove();
   known.forEach(add);
-  addAll([...input.files]); // the browser may keep the choice over a reload
-  input.value = "";
+  addChosen(); // the browser may keep the choice over a reload
   previews.hidden = entries.length === 0;
 }

@@ -1,9 +1,10 @@
 // Turns pushes to this device on and off; what they show is decided by the site and by the service worker (sw.js).
 
+import { json } from "./lib/api.js";
+
 const place = document.getElementById("push");
 const { key, url, busy, failed } = place.dataset;
 const words = place.querySelector("[data-state=words]");
-const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
 
 const isSupported = "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
 
@@ -36,11 +37,7 @@ function bytes(text) {
 }
 
 async function send(method, body) {
-  const answer = await fetch(url, {
-    method,
-    headers: { "Content-Type": "application/json", "X-CSRFToken": token },
-    body: body && JSON.stringify(body),
-  });
+  const answer = await fetch(url, json(method, body));
   if (!answer.ok) throw new Error(answer.statusText);
 }
 

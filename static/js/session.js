@@ -1,46 +1,31 @@
 // The live side of a signed-in page. The socket only hints; what is true is asked for over HTTP.
 
-const session = document.getElementById("session");
-const state = session.dataset;
+import { fetchJson, goToLogin, pause } from "./lib/requests.js";
+import { deleteHome, endPushes, session } from "./lib/storage.js";
+
+const place = document.getElementById("session");
 const banner = document.getElementById("new-posts");
 const title = document.title;
 
-const FIRST_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 60_000;
 const LASTING_MS = 5000;
 const ARRIVAL_MS = 150;
 const UNREAD_WAIT_MS = 300;
 const ANSWER_MS = 10_000;
-const TOO_MANY = 429;
-const SERVER_ERROR = 500;
 const SIGNED_OUT = 4001;
 const REAUTHENTICATE = 4002;
 const TOO_MUCH = 4008;
 const RARELY = 6; // failures after which the wait is the longest
 
-let socket = null;
-let timer = null;
+let socket, timer, leaving;
 let failures = 0;
-let leaving = false;
-
-/** With jitter: many pages that lost the same server must not come back all at once. */
-function pause(times) {
-  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** times);
-  return longest / 4 + Math.random() * longest * 0.75;
-}
 
 /**
- * A function that asks for a count and shows it: once for all hints within the wait, one request at a time, again
- * without an answer, and once more for hints that came meanwhile. Called with true, it lets an answer that is on its
- * way count for nothing.
+ * Return a function that asks for a count and shows it: once for all hints within the wait, one request at a time, and once
+ * more for hints that came meanwhile. Called with true, it ignores the answer that is on its way.
  */
 function counter(url, show, wait) {
-  let planned = 0;
-  let due = 0;
+  let planned, due, isAsking, isLate, isVoid;
   let fails = 0;
-  let isAsking = false;
-  let isLate = false;
-  let isVoid = false;
 
   function plan(delay) {
     const at = Date.now() + delay;
@@ -51,58 +36,44 @@ function counter(url, show, wait) {
   }
 
   async function ask() {
-    planned = 0;
+    planned = isLate = isVoid = false;
     isAsking = true;
-    isLate = isVoid = false;
-    let answer, said;
-    try {
-      answer = await fetch(url, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(ANSWER_MS) });
-      if (answer.ok) said = await answer.json();
-    } catch {
-      // offline, cut off, or too late
-    }
+    const options = { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(ANSWER_MS) };
+    const { said, mayRetry } = await fetchJson(url, options);
     isAsking = false;
-    if (said) {
-      fails = 0;
-      if (!isVoid) show(said);
-    } else if (!answer || answer.ok || answer.status === TOO_MANY || answer.status >= SERVER_ERROR) {
-      plan(pause(fails));
-      fails += 1;
-    }
+    if (said) fails = 0;
+    if (said && !isVoid) show(said);
+    if (mayRetry) plan(pause(fails++));
     if (isLate) plan(wait);
   }
 
-  return (isSeen = false) => {
+  return (isSeen) => {
     isVoid ||= isSeen;
     if (isAsking) isLate = true;
     else plan(wait);
   };
 }
 
-// --- new posts ---
+const refreshCount = banner ? counter("/api/v1/feed/new-count", showCount, 0) : () => {};
 
-const refreshCount = banner ? counter(state.newCount, showCount, 0) : () => {};
-
-let unseen = { count: 0, more: false }; // posts that the server has sent, and the page does not show (place.js)
+const NONE = { count: 0, more: false };
+let unseen = NONE; // posts that the page got and does not show (scroll_restore.js)
 
 document.addEventListener("unseen", ({ detail }) => {
   unseen = detail;
-  if (banner) showCount({ count: 0, more: false });
+  if (banner) showCount(NONE);
 });
 
 function showCount(told) {
   const count = told.count + unseen.count;
-  const more = told.more || unseen.more;
+  const shown = `${count}${told.more || unseen.more ? "+" : ""}`;
   banner.hidden = !count;
-  document.title = count ? `(${count}${more ? "+" : ""}) ${title}` : title;
-  if (!count) return;
-  const words = count === 1 && !more ? banner.dataset.one : banner.dataset.many;
-  banner.querySelector("span").textContent = words.replace("%(n)s", `${count}${more ? "+" : ""}`);
+  document.title = count ? `(${shown}) ${title}` : title;
+  const { one, many } = banner.dataset;
+  banner.querySelector("span").textContent = shown === "1" ? one : many.replace("%(n)s", shown);
 }
 
-// --- notifications ---
-
-const refreshUnread = counter(state.unreadCount, showUnread, UNREAD_WAIT_MS);
+const refreshUnread = counter("/api/v1/notifications/unread-count", showUnread, UNREAD_WAIT_MS);
 
 function showUnread({ count, more }) {
   for (const badge of document.querySelectorAll("[data-unread]")) {
@@ -112,55 +83,30 @@ function showUnread({ count, more }) {
   navigator.setAppBadge?.(count).catch(() => {}); // not installed, or not permitted
 }
 
-/** Who follows a notification has read it as it was shown; the way there does not wait for that. */
-function markRead(event) {
-  const link = event.target.closest?.("a[data-notification]");
-  const note = link?.closest("[data-is-unread]");
-  if (!note) return;
-  const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
-  const { id, until } = note.dataset;
-  fetch(state.read, {
-    method: "POST",
-    keepalive: true,
-    headers: { "Content-Type": "application/json", "X-CSRFToken": token },
-    body: JSON.stringify({ ids: [id], until }),
-  }).catch(() => {}); // it stays unread
-}
-
 document.addEventListener("unread", ({ detail }) => showUnread(detail));
-document.addEventListener("click", markRead);
-document.addEventListener("auxclick", (event) => event.button === 1 && markRead(event));
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  if (!banner || detail.requestConfig.elt !== banner) return; // htmx sends this event to the feed, not to the button
-  unseen = { count: 0, more: false };
+  if (!banner || detail.requestConfig.elt !== banner) return;
+  unseen = NONE;
   showCount(unseen);
   refreshCount(true); // there may be more by now
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  scrollTo({ top: 0, behavior: still ? "auto" : "smooth" });
+  scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   // The pressed button is gone: carry keyboard users on to the newest post.
   document.querySelector("#feed .post-author")?.focus({ preventScroll: true });
 });
 
-// --- the socket ---
-
-/** The sentence for a reason of the server's, in the page's language; the general one for an unknown reason. */
+/** Return the sentence for a reason of the server; the general one for an unknown reason. */
 function wordsFor({ reason, by }) {
-  const known = [...session.querySelectorAll("[data-reason]")];
-  const words = known.find((one) => one.dataset.reason === reason) || known.find((one) => one.dataset.reason === "revoked");
+  const find = (wanted) => place.querySelector(`[data-reason="${CSS.escape(wanted)}"]`);
+  const words = find(reason) || find("revoked");
   if (!words) return {};
   const { named, reason: found } = words.dataset;
   return { text: by && named ? named.replace("%(by)s", () => by) : words.textContent, reason: found };
 }
 
-/** What the browser keeps of a person outside of pages: Home without a connection (sw.js), pushes, the app's badge. */
 function forget() {
-  window.caches?.delete("home");
-  navigator.serviceWorker
-    ?.getRegistration()
-    .then((registration) => registration?.pushManager?.getSubscription())
-    .then((subscription) => subscription?.unsubscribe())
-    .catch(() => {}); // the site sends nothing more to it all the same
+  deleteHome();
+  endPushes();
   navigator.clearAppBadge?.().catch(() => {});
 }
 
@@ -168,31 +114,20 @@ function signedOut(kick) {
   if (leaving) return;
   leaving = true;
   forget();
-  try {
-    sessionStorage.setItem("notice", JSON.stringify(wordsFor(kick)));
-  } catch {
-    // the login page then says what it knows by itself
-  }
-  const login = `${state.login}?next=${encodeURIComponent(location.pathname + location.search)}`;
+  session.write("notice", wordsFor(kick)); // or else the login page says what it knows by itself
   // New cookies of this browser get time to arrive: then the login page sends it back.
-  setTimeout(() => location.assign(login), ARRIVAL_MS);
+  setTimeout(goToLogin, ARRIVAL_MS);
 }
 
 /** Any page request lets the server renew the access cookie, which a socket cannot do. */
-async function renew() {
-  try {
-    await fetch(state.refresh, { method: "HEAD" });
-  } catch {
-    // offline: the wait before the next try grows
-  }
-}
+const renew = () => fetch(place.dataset.refresh, { method: "HEAD" }).catch(() => {}); // offline: the next wait is longer
 
 function connect() {
   clearTimeout(timer);
   if (leaving || socket) return;
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
   let openedAt = 0;
-  socket = new WebSocket(`${scheme}//${location.host}${state.socket}`);
+  socket = new WebSocket(`${scheme}//${location.host}/ws/session/`);
 
   socket.addEventListener("open", () => {
     openedAt = Date.now();
@@ -215,10 +150,7 @@ function connect() {
   socket.addEventListener("close", async (event) => {
     socket = null;
     if (leaving) return;
-    if (event.code === SIGNED_OUT) {
-      signedOut({ reason: event.reason });
-      return;
-    }
+    if (event.code === SIGNED_OUT) return signedOut({ reason: event.reason });
     // A server that opens and closes at once is no better than one that does not open.
     if (openedAt && Date.now() - openedAt > LASTING_MS) failures = 0;
     if (event.code === TOO_MUCH) failures = Math.max(failures, RARELY);
@@ -229,8 +161,7 @@ function connect() {
 
 function schedule() {
   clearTimeout(timer);
-  timer = setTimeout(connect, pause(failures));
-  failures += 1;
+  timer = setTimeout(connect, pause(failures++));
 }
 
 // Who logs out here is on the way home; the kick that follows is not for this page.
@@ -238,25 +169,19 @@ document.addEventListener("submit", (event) => {
   if (!event.target.matches("[data-log-out]")) return;
   leaving = true;
   forget();
-  try {
-    sessionStorage.clear(); // a draft is not for the next person at this browser
-  } catch {
-    // storage is blocked: there is nothing in it
-  }
+  session.use((storage) => storage.clear()); // drafts are not for the next person
 });
 
 // --- the app ---
 
 navigator.serviceWorker?.register("/sw.js").catch(() => {}); // the site does without
+const install = document.querySelector("[data-install]");
 addEventListener("beforeinstallprompt", (event) => {
-  const button = document.querySelector("[data-install]");
   event.preventDefault();
-  button.hidden = false;
-  button.onclick = () => event.prompt();
+  install.hidden = false;
+  install.onclick = () => event.prompt();
 });
-addEventListener("appinstalled", () => {
-  document.querySelector("[data-install]").hidden = true;
-});
+addEventListener("appinstalled", () => (install.hidden = true));
 
 addEventListener("online", connect);
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && connect());
@@ -270,9 +195,5 @@ addEventListener("pageshow", (event) => {
   connect();
 });
 
-try {
-  sessionStorage.removeItem("notice"); // signed in again without passing the login page
-} catch {
-  // storage is blocked: there is none
-}
+session.remove("notice"); // signed in again without passing the login page
 connect();

@@ -1,77 +1,45 @@
 // Deletions that can be undone: the post or comment is hidden, and the request waits some seconds. A note in the browser stays
-// until the server has answered: if the page is lost, the person's next page sends the request. A second request for the same
-// thing is harmless.
+// until the server has answered: if the page is lost, the person's next page sends the request. It may arrive twice.
+
+import "./confirm.js";
+import { beside, button, focusIn, make } from "./lib/elements.js";
+import { csrf, goToLogin, isLogin, reasonIn } from "./lib/requests.js";
+import { local } from "./lib/storage.js";
+import { say, toasts, words } from "./lib/toasts.js";
 
 const WAIT_S = 5;
 const TICK_MS = 1000; // browsers let hidden tabs run this often
-const LEASE_MS = 15_000; // the page of a note that was not renewed for so long is gone
-const DAY_MS = 86_400_000; // the person no longer expects an older deletion
+const LEASE_MS = 15_000; // after which the page of a note is gone
+const DAY_MS = 86_400_000; // older deletions are no longer expected
 const ANSWER_MS = 20_000;
 const LOG_OUT_MS = 3000;
 
 const { me } = document.body.dataset;
 const NOTE = "undo:";
 const MINE = `${NOTE}${me}:`;
-const toasts = document.getElementById("toasts");
-const words = toasts.dataset;
 
 const open = new Set(); // deletions without an answer
 let waiting = null; // the one that can be undone
 
-const store = (act) => {
-  try {
-    return act(localStorage);
-  } catch {
-    return null; // storage is blocked: only a crash of the tab loses the deletion
-  }
-};
-const read = (key) => {
-  try {
-    return JSON.parse(store((s) => s.getItem(key))) ?? {};
-  } catch {
-    return {};
-  }
-};
-const remove = (key) => store((s) => s.removeItem(key));
-
 function note({ key, find, begun }, more) {
-  const text = JSON.stringify({ at: Date.now(), begun, find, ...more });
-  store((s) => s.setItem(key, text));
+  local.write(key, { at: Date.now(), begun, find, ...more });
 }
 
-const say = (detail) => document.dispatchEvent(new CustomEvent("toast", { detail }));
 const thingOf = ({ find }) => document.querySelector(find);
 
 function show(deletion, isShown) {
-  const thing = thingOf(deletion);
-  if (thing) thing.hidden = !isShown;
-}
-
-/** What is hidden takes the focus along: it moves on to what is beside it. */
-function focusBeside(thing) {
-  const beside = [thing.nextElementSibling, thing.previousElementSibling];
-  const near = beside.find((one) => one?.checkVisibility()) || document.getElementById("main");
-  (near.querySelector("a[href]") || near).focus({ preventScroll: true });
+  thingOf(deletion)?.toggleAttribute("hidden", !isShown);
 }
 
 function toastOf(deletion) {
-  const box = document.createElement("div");
-  box.className = "toast toast-undo";
-  const text = document.createElement("span");
-  text.textContent = words.deleting;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "button";
-  button.textContent = words.undo;
-  button.title = "Ctrl+Z";
-  button.setAttribute("aria-keyshortcuts", "Control+Z");
-  button.dataset.testid = "undo";
-  button.addEventListener("click", () => undo(deletion));
-  box.append(text, button);
-  return box;
+  const press = button("button", () => undo(deletion), {
+    textContent: words.undo,
+    title: "Ctrl+Z",
+    "aria-keyshortcuts": "Control+Z",
+    "data-testid": "undo",
+  });
+  return make("div", { className: "toast toast-undo" }, make("span", { textContent: words.deleting }), press);
 }
-
-// --- waiting ---
 
 function begin(link) {
   if (waiting) send(waiting);
@@ -84,7 +52,7 @@ function begin(link) {
   open.add(deletion);
   note(deletion);
   thing.hidden = true;
-  focusBeside(thing);
+  focusIn(beside(thing)); // what is hidden takes the focus along
   deletion.box = toastOf(deletion);
   toasts.replaceChildren(deletion.box);
   deletion.timer = setInterval(tick, TICK_MS, deletion);
@@ -107,46 +75,30 @@ function undo(deletion) {
   stop(deletion);
   settle(deletion);
   show(deletion, true);
-  const thing = thingOf(deletion);
-  thing?.querySelector(".post-menu, .comment-delete")?.focus();
+  thingOf(deletion)?.querySelector(".post-menu, .comment-delete")?.focus();
 }
 
 function settle(deletion) {
   open.delete(deletion);
-  remove(deletion.key);
+  local.remove(deletion.key);
 }
 
-// --- sending ---
-
-/** Ask the server to delete. The browser finishes the request also when the page is left. */
 async function send(deletion) {
   stop(deletion);
-  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
+  const headers = csrf();
   if (!deletion.isPage) headers["HX-Request"] = "true";
   let answer, text;
   try {
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    answer = await fetch(deletion.path, { method: "POST", keepalive: true, headers, signal });
+    answer = await fetch(deletion.path, { method: "POST", keepalive: true, headers, signal: AbortSignal.timeout(ANSWER_MS) });
     text = await answer.text();
   } catch {
-    refused(deletion, words.offline);
-    return;
+    return refused(deletion, words.offline);
   }
-  const isLogin = new URL(answer.url).pathname === words.login;
-  if (isLogin || answer.status === 401) {
+  if (isLogin(answer.url) || answer.status === 401) {
     refused(deletion, words.failed);
-    location.assign(`${words.login}?next=${encodeURIComponent(location.pathname + location.search)}`);
+    goToLogin();
   } else if (answer.ok || answer.status === 404) deleted(deletion, answer, text);
-  else refused(deletion, reasonIn(text) || (answer.status === 429 ? words.busy : words.failed));
-}
-
-/** The reason in an error answer: the envelope's detail, or the sentence of the error page. */
-function reasonIn(text) {
-  try {
-    return JSON.parse(text).detail;
-  } catch {
-    return new DOMParser().parseFromString(text, "text/html").querySelector("[data-error-detail]")?.textContent;
-  }
+  else refused(deletion, reasonIn(text, answer.status));
 }
 
 function refused(deletion, reason) {
@@ -160,8 +112,7 @@ function deleted(deletion, answer, text) {
   const next = answer.headers.get("HX-Redirect") || (deletion.isPage && answer.ok && answer.url);
   if (next) {
     note(deletion, { done: true }); // the next page says it
-    location.replace(next);
-    return;
+    return location.replace(next);
   }
   const thing = thingOf(deletion);
   const other = answer.headers.get("HX-Retarget");
@@ -174,11 +125,11 @@ function deleted(deletion, answer, text) {
 // --- notes of pages that are gone ---
 
 function resume(key) {
-  const { at, begun, find, done } = read(key);
-  if (!find || !(begun > Date.now() - DAY_MS)) remove(key);
+  const { at, begun, find, done } = local.read(key) ?? {};
+  if (!find || !(begun > Date.now() - DAY_MS)) local.remove(key);
   else if (!key.startsWith(MINE)) return; // of another person, who may come back
   else if (done) {
-    remove(key);
+    local.remove(key);
     say(words.deleted);
   } else if (at < Date.now() - LEASE_MS) {
     const deletion = { path: key.slice(MINE.length), key, find, begun };
@@ -189,9 +140,7 @@ function resume(key) {
   }
 }
 
-for (const key of store((s) => Object.keys(s)) ?? []) if (key.startsWith(NOTE)) resume(key);
-
-// --- what happens to the page ---
+for (const key of local.keys()) if (key.startsWith(NOTE)) resume(key);
 
 // Before the menu closes, which the link is part of.
 document.addEventListener("deletion", (event) => {
@@ -214,7 +163,7 @@ addEventListener("pagehide", () => {
   if (waiting) send(waiting);
   for (const deletion of open) note(deletion, { at: 0 }); // the next page makes sure that it arrived
 });
-// A phone may end a page in the background without another word.
+// A phone may drop hidden pages.
 document.addEventListener("visibilitychange", () => {
   if (document.hidden && waiting && matchMedia("(pointer: coarse)").matches) send(waiting);
 });

@@ -1,13 +1,16 @@
 // Uploads the video of a post when it is chosen, with its progress; the form then sends its id. A video can be published
 // while the site still prepares it.
 
+import { button, make } from "./lib/elements.js";
+import { newKey } from "./lib/requests.js";
+import { changed as formChanged, upload as send, waitWhile } from "./lib/uploads.js";
+
 const place = document.querySelector("[data-composer] [data-video]");
 if (place) start();
 
 function start() {
   const form = place.closest("form");
   const { accept, mb, label, cancel, remove, retry, sending, processing, ready, tooLarge, gone } = place.dataset;
-  const toasts = document.getElementById("toasts").dataset;
   const UPLOAD = "/api/v1/media/videos";
   const POLL_MS = 3000;
   const MEGA = 1024 * 1024;
@@ -17,41 +20,22 @@ function start() {
   let chosen = null; // the file, for another try
   let timer = 0;
 
-  const id = document.createElement("input");
-  id.type = "hidden";
-  id.name = "video";
-  const input = document.createElement("input");
-  input.type = "file";
-  input.accept = accept;
-  input.id = "id-video";
-  input.setAttribute("aria-describedby", "video-hint");
-  const choose = document.createElement("label");
-  choose.className = "button icon i-play";
-  choose.htmlFor = input.id;
-  choose.textContent = label;
-  const state = document.createElement("div");
-  state.className = "composer-video-state";
-  state.hidden = true;
-  const words = document.createElement("p");
-  words.setAttribute("role", "status");
-  const bar = document.createElement("progress");
-  bar.max = 1;
-  bar.setAttribute("aria-label", sending);
-  const act = document.createElement("button");
-  act.type = "button";
-  act.className = "button";
-  const again = document.createElement("button");
-  again.type = "button";
-  again.className = "button";
-  again.textContent = retry;
-  again.hidden = true;
-  state.append(words, bar, again, act);
+  const id = make("input", { type: "hidden", name: "video" });
+  const input = make("input", { type: "file", accept, id: "id-video", "aria-describedby": "video-hint" });
+  const choose = make("label", { className: "button icon i-play", htmlFor: input.id, textContent: label });
+  const words = make("p", { role: "status" });
+  const bar = make("progress", { max: 1, "aria-label": sending });
+  const again = button("button", () => chosen && upload(chosen), { textContent: retry, hidden: true });
+  const act = button("button", () => {
+    drop();
+    input.focus();
+  });
+  const state = make("div", { className: "composer-video-state", hidden: true }, words, bar, again, act);
   const hint = place.querySelector(".hint");
   hint.querySelector("a").remove();
   hint.id = "video-hint";
   place.prepend(input, choose, state, id);
 
-  const newKey = () => [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
   const isVideo = () => form.elements.kind.value === "video";
 
   function changed() {
@@ -61,7 +45,7 @@ function start() {
     input.hidden = isThere;
     form.elements.video_url.hidden = isThere;
     place.toggleAttribute("data-taken", isThere); // composer.js wants no address then
-    form.dispatchEvent(new CustomEvent("draft:changed"));
+    formChanged(form, false);
   }
 
   function say(text, { isError = false, percent = null } = {}) {
@@ -87,13 +71,11 @@ function start() {
     saved();
   }
 
-  function saved() {
-    form.dispatchEvent(new CustomEvent("draft:changed", { bubbles: true }));
-  }
+  const saved = () => formChanged(form, true);
 
   // --- upload ---
 
-  function upload(file) {
+  async function upload(file) {
     chosen = file;
     id.value = "";
     if (file.size > mb * MEGA) {
@@ -101,36 +83,14 @@ function start() {
       again.hidden = true;
       return;
     }
-    const sent = new XMLHttpRequest();
-    const data = new FormData();
-    data.append("file", file, file.name);
-    request = sent;
-    sent.open("POST", UPLOAD);
-    sent.responseType = "json";
-    sent.setRequestHeader("X-CSRFToken", form.elements.csrfmiddlewaretoken.value);
-    sent.setRequestHeader("Idempotency-Key", newKey());
-    sent.upload.addEventListener("progress", ({ loaded, total }) => {
-      if (request === sent) say(sending, { percent: loaded / total });
-    });
-    sent.addEventListener("load", () => request === sent && arrived(sent.response || {}));
-    sent.addEventListener("error", () => request === sent && failed(toasts.offline));
+    const sent = send(UPLOAD, file, file.name, newKey(), (percent) => request === sent.request && say(sending, { percent }));
+    request = sent.request;
     say(sending, { percent: 0 });
-    sent.send(data);
-  }
-
-  function arrived(video) {
-    if (!video.id) {
-      failed(Object.values(video.fields || {}).flat().join(" ") || video.detail || toasts.failed);
-      return;
-    }
+    const video = await sent.answer;
+    if (request !== sent.request) return; // cancelled
     request = null;
-    take(video);
-    saved();
-  }
-
-  function failed(text) {
-    request = null;
-    say(text, { isError: true });
+    if (video.wrong) say(video.wrong, { isError: true });
+    else take(video);
     saved();
   }
 
@@ -165,11 +125,6 @@ function start() {
   }
 
   input.addEventListener("change", () => input.files[0] && upload(input.files[0]));
-  act.addEventListener("click", () => {
-    drop();
-    input.focus();
-  });
-  again.addEventListener("click", () => chosen && upload(chosen));
 
   // --- sending, when the video has arrived ---
 
@@ -177,12 +132,7 @@ function start() {
     if ("busy" in form.dataset || !isVideo() || !request) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    form.dataset.busy = "";
-    form.setAttribute("aria-busy", true);
-    while (request) await new Promise((resolve) => form.addEventListener("draft:changed", resolve, { once: true }));
-    delete form.dataset.busy;
-    form.setAttribute("aria-busy", false);
-    form.dispatchEvent(new CustomEvent("draft:changed"));
+    await waitWhile(form, () => request);
     if (id.value) form.requestSubmit(event.submitter);
     else (again.hidden ? input : again).focus();
   });

@@ -2,7 +2,7 @@
 //
 // It keeps static files, the page for readers without a connection, and one page of a person: the last Home. A page
 // always comes from the site if the site can be reached, so nothing kept is shown to somebody who was signed out. The
-// kept Home is deleted by the next page without a person (ui.js), at a log-out (session.js), and after a day.
+// kept Home is deleted by the next page without a person (signed_out.js), at a log-out (session.js), and after a day.
 
 const HOME = "home";
 const KEPT_MS = 24 * 3600 * 1000;

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import actions, queries
 from accounts.models import Role
-from socialsite.core.http.errors import UserNotFound
+from socialsite.core.errors import UserNotFound
 
 
 class Command(BaseCommand):

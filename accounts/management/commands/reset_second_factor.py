@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import actions, queries
-from accounts.sign_in import two_factor
+from accounts.credentials import two_factor
 
 
 class Command(BaseCommand):

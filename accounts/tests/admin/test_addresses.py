@@ -3,22 +3,19 @@
 import logging
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from celery import current_app
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.utils import timezone
 
-from accounts import actions
+from accounts import actions, addresses
 from accounts.models import AuditEntry, Role, TokenVersion, User
-from accounts.sign_in import addresses
 from accounts.tasks import erase_addresses
 from socialsite.tests.browser.scraper import scrape
-from socialsite.tests.migrations import apply_all
 
 pytestmark = pytest.mark.django_db
 
@@ -260,41 +257,3 @@ def test_metrics_show_how_long_an_address_is_overdue(person: User) -> None:
     assert 2 * 86_400 <= overdue() < 2 * 86_400 + 3600
     erase_addresses()
     assert overdue() == 0
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_migration_dates_the_addresses_from_before_and_can_be_reversed(
-    make_user: Any,
-) -> None:
-    def migrate(name: str) -> Any:
-        executor = MigrationExecutor(connection)
-        executor.migrate([("accounts", name)])
-        return executor.loader.project_state([("accounts", name)]).apps
-
-    def stored(apps: Any, name: str) -> list[tuple[str, datetime | None]]:
-        rows = apps.get_model("accounts", name).objects
-        return list(rows.order_by("pk").values_list("address", "address_at"))
-
-    user = make_user()
-    before = timezone.now().replace(microsecond=0) - timedelta(days=40)
-    old = migrate("0004_tokenbatch_forgotten")
-    try:
-        for client, address in (("ios", V4), ("edge", "")):
-            old.get_model("accounts", "TokenVersion").objects.create(
-                user_id=user.pk, client=client, address=address, last_seen=before
-            )
-            old.get_model("accounts", "AuditEntry").objects.create(
-                action="kick",
-                subject_type="user",
-                subject_id=user.pk,
-                address=address,
-                created_at=before,
-            )
-    finally:
-        new = migrate("0006_date_addresses")
-        rows = {name: stored(new, name) for name in ("TokenVersion", "AuditEntry")}
-        apply_all()
-    for found_rows in rows.values():
-        assert found_rows == [(V4, before), ("", None)]
-    erase_addresses()
-    assert found() == []

@@ -13,14 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts import actions
+from accounts.credentials import two_factor
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
-from accounts.sign_in import two_factor
-from accounts.tokens import authentication
+from accounts.request_auth import authentication
 from feeds import actions as feeds_actions
 from feeds.models import RecommendedAuthor
 from interactions import actions as interactions_actions
 from relations.tests.helpers import at_once
-from socialsite.core.http.errors import (
+from socialsite.core.errors import (
     AppError,
     BannedAccessToken,
     BannedRefreshToken,
@@ -469,6 +469,15 @@ def test_a_long_search_is_cut(admin, make_user, text) -> None:
             assert admin.get(address, {"q": text}).status_code == 200
         assert len(found) < 30
         assert max(len(query["sql"]) for query in found) < 12_000
+
+
+@pytest.mark.parametrize("text", ["JOSE\u0301", "jose", "PERSON0", "\uff20Person0"])
+def test_people_are_found_as_in_other_searches(admin, make_user, settings, text) -> None:
+    settings.NAME_POLICY = "open"
+    found = [make_user("Person01", nickname="José One"), make_user("Person02", nickname="Jo")]
+    page = admin.get("/admin/accounts/user/", {"q": text}).text
+    shown = [person for person in found if f">{person.username}<" in page]
+    assert shown == (found if "0" in text else found[:1])
 
 
 def test_recommending_somebody_is_noted(admin, alice, make_user) -> None:

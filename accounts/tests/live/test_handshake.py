@@ -7,8 +7,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from accounts import actions, cache
-from accounts.live import hints
+from accounts import actions, cache, live_hints
 from accounts.tests.live.talk import ORIGIN, Socket, claims_of, in_thread, opens, over, run
 from socialsite.core import redis
 
@@ -143,7 +142,7 @@ def test_a_ticket_opens_one_socket_once(user, api_for) -> None:
     async def scenario() -> None:
         socket = Socket(ticket=ticket)
         assert await socket.open()
-        await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
+        await in_thread(live_hints.push, [user.pk], {"type": "new_posts", "count": 1})
         assert await socket.receive() == {"type": "new_posts", "count": 1}
         again = Socket(ticket=ticket)
         assert await again.open()

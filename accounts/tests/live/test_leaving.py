@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from channels.layers import get_channel_layer
 
-from accounts import actions
+from accounts import actions, live_hints, sign_out_reasons
 from accounts.events import TokensRevoked
-from accounts.live import consumers, hints, sign_out_reasons
+from accounts.live import consumers
 from accounts.live.consumers import SessionConsumer
 from accounts.tests.live.talk import HOST, ORIGIN, in_thread, run
 from socialsite.asgi import application
@@ -114,14 +114,14 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def hint(user: Any) -> None:
     """Send one hint and lose others, which the socket then makes up for."""
-    hints.push([user.pk], {"type": "new_posts", "count": 1})
-    redis.call(lambda connection: connection.delete(hints.ONLINE))
+    live_hints.push([user.pk], {"type": "new_posts", "count": 1})
+    redis.call(lambda connection: connection.delete(live_hints.ONLINE))
 
 
 def sign_out(user: Any) -> None:
     """End the sign-in; the socket learns of it by two kicks and by its own check."""
     actions.log_out(user, "chrome")
-    hints.kick(TokensRevoked(user.pk, "chrome", 99, sign_out_reasons.EXPIRED, False))
+    live_hints.kick(TokensRevoked(user.pk, "chrome", 99, sign_out_reasons.EXPIRED, False))
 
 
 @pytest.mark.parametrize("silently", [False, True])

@@ -4,10 +4,9 @@ import jwt
 import pytest
 from django.test import Client
 
-from accounts import actions, tokens
-from accounts.live import sign_out_reasons
-from accounts.live.sign_out_reasons import Ending
+from accounts import actions, sign_out_reasons, tokens
 from accounts.models import User
+from accounts.sign_out_reasons import Ending
 from accounts.tests.live.talk import over
 
 pytestmark = pytest.mark.django_db

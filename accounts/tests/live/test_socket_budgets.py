@@ -7,7 +7,8 @@ import pytest
 from accounts import actions
 from accounts.tests.live.talk import Socket, run
 from socialsite.core.rate_limits import local
-from socialsite.core.rate_limits.budgets import HANDSHAKE, Rate
+from socialsite.core.rate_limits.budget import Rate
+from socialsite.core.rate_limits.budgets import HANDSHAKE
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 

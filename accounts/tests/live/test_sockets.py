@@ -10,14 +10,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 
-from accounts import actions, cache, tokens
+from accounts import actions, cache, live_hints, sign_out_reasons, tokens
 from accounts.events import TokensRevoked
-from accounts.live import checks, consumers, hints, sign_out_reasons
+from accounts.live import checks, consumers
 from accounts.models import User
+from accounts.request_auth import authentication
 from accounts.tests.live.talk import Socket, claims_of, in_thread, run, until
-from accounts.tokens import authentication
 from socialsite.core import redis
-from socialsite.core.http.errors import BannedAccessToken
+from socialsite.core.errors import BannedAccessToken
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.embedded]
 
@@ -31,7 +31,7 @@ def quick(monkeypatch) -> None:
 @pytest.fixture
 def deaf(monkeypatch) -> None:
     """A channel layer that loses every message."""
-    monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+    monkeypatch.setattr(live_hints, "_send", lambda user_ids, event: None)
 
 
 @pytest.mark.parametrize("way", ["by_cookie", "by_bearer"])
@@ -45,10 +45,10 @@ def test_a_push_arrives_at_every_socket_of_the_person_and_nobody_else(way, user,
         theirs = Socket.by_cookie(strange.access)
         for socket in (*mine, theirs):
             assert await socket.open()
-        await in_thread(hints.push, [user.pk, 1], {"type": "new_posts", "count": 1})
+        await in_thread(live_hints.push, [user.pk, 1], {"type": "new_posts", "count": 1})
         for socket in mine:
             assert await socket.receive() == {"type": "new_posts", "count": 1}
-        await in_thread(hints.push, [other.pk], {"type": "new_posts", "count": 2})
+        await in_thread(live_hints.push, [other.pk], {"type": "new_posts", "count": 2})
         assert await theirs.receive() == {"type": "new_posts", "count": 2}  # and nothing before it
         for socket in (*mine, theirs):
             await socket.leave()
@@ -60,7 +60,7 @@ def test_a_push_to_a_thousand_people_is_one_round_trip(monkeypatch, db) -> None:
     seen: list[object] = []
     call = redis.call
     monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
-    hints.push(range(1000), {"type": "new_posts"})
+    live_hints.push(range(1000), {"type": "new_posts"})
     assert len(seen) == 1
 
 
@@ -69,10 +69,10 @@ def test_a_push_never_raises(monkeypatch, user) -> None:
         raise redis.RedisDown("cut off")
 
     monkeypatch.setattr(redis, "call", down)
-    hints.push([user.pk], {"type": "new_posts"})
-    hints.push([user.pk], {"type": "new_posts", "count": object()})
-    hints.push([user.pk], {"type": object()})
-    assert hints.online([user.pk]) == hints.all_online() == set()
+    live_hints.push([user.pk], {"type": "new_posts"})
+    live_hints.push([user.pk], {"type": "new_posts", "count": object()})
+    live_hints.push([user.pk], {"type": object()})
+    assert live_hints.online([user.pk]) == live_hints.all_online() == set()
 
 
 def test_failed_messages_are_sent_once_when_redis_is_back(user, dead_redis, monkeypatch) -> None:
@@ -85,10 +85,10 @@ def test_failed_messages_are_sent_once_when_redis_is_back(user, dead_redis, monk
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
         with dead_redis():
-            assert hints.anyone_perhaps_online()
-            assert hints.perhaps_online([user.pk, 5]) == {user.pk, 5}
+            assert live_hints.anyone_perhaps_online()
+            assert live_hints.perhaps_online([user.pk, 5]) == {user.pk, 5}
             for count in (1, 1, 2):
-                await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": count})
+                await in_thread(live_hints.push, [user.pk], {"type": "new_posts", "count": count})
             assert await socket.is_silent()
         assert await socket.receive() == {"type": "new_posts", "count": 1}
         assert await socket.receive() == {"type": "new_posts", "count": 2}
@@ -101,8 +101,8 @@ def test_failed_messages_are_sent_once_when_redis_is_back(user, dead_redis, monk
 def test_messages_beyond_the_backlog_limit_are_dropped(monkeypatch, dead_redis) -> None:
     monkeypatch.setattr(redis.backlog, "MESSAGES_LIMIT", 3)
     with dead_redis():
-        hints.push([1, 2], {"type": "new_posts"})
-        hints.push([2, 3, 4], {"type": "new_posts"})
+        live_hints.push([1, 2], {"type": "new_posts"})
+        live_hints.push([2, 3, 4], {"type": "new_posts"})
     assert [channel[-1] for _, channel, _ in redis.backlog._messages] == ["1", "2", "3"]
 
 
@@ -132,7 +132,7 @@ def test_a_socket_is_closed_with_the_reason(way, act, reason, by, user, monkeypa
     actions.sign_in(user, "android")
     if way == "by its own look":
         monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
-        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+        monkeypatch.setattr(live_hints, "_send", lambda user_ids, event: None)
         if reason == "password":
             by = ""  # not stored for all clients together
 
@@ -155,7 +155,7 @@ def test_the_changer_of_a_password_reconnects_with_the_new_pair(way, user, monke
     pair = actions.sign_in(user, "android")
     if way != "by a message":
         monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
-        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+        monkeypatch.setattr(live_hints, "_send", lambda user_ids, event: None)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access, pair.refresh)
@@ -185,7 +185,7 @@ def test_a_kick_of_one_device_leaves_the_others_and_a_newer_sign_in_alone(user) 
         new = Socket.by_cookie(pair.access)
         assert await new.open()
         assert (await old.code())[0] == 4001
-        await in_thread(hints.kick, TokensRevoked(user.pk, "chrome", 1, "login", False))
+        await in_thread(live_hints.kick, TokensRevoked(user.pk, "chrome", 1, "login", False))
         assert await new.is_silent()
         assert await other.is_silent()
         await new.leave()
@@ -232,15 +232,15 @@ def test_a_socket_polls_at_least_every_five_seconds(real_lifetimes) -> None:
 
 def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
     pair = actions.sign_in(user, "chrome")
-    send = hints._send
+    send = live_hints._send
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
-        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+        monkeypatch.setattr(live_hints, "_send", lambda user_ids, event: None)
         await in_thread(actions.log_out, user, "chrome")
-        monkeypatch.setattr(hints, "_send", send)
-        await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
+        monkeypatch.setattr(live_hints, "_send", send)
+        await in_thread(live_hints.push, [user.pk], {"type": "new_posts", "count": 1})
         assert await socket.receive() == {"type": "kicked", "reason": "logout", "by": ""}
         assert (await socket.code())[0] == 4001
 
@@ -306,12 +306,12 @@ def test_presence_is_noted_and_runs_out(user, make_user, monkeypatch) -> None:
         assert await socket.open()
         await socket.leave()
 
-    assert hints.all_online() == set()
+    assert live_hints.all_online() == set()
     run(scenario)
-    assert hints.all_online() == hints.online([user.pk, other.pk]) == {user.pk}
-    now = hints._now_ms()
-    monkeypatch.setattr(hints, "_now_ms", lambda: now + hints.ONLINE_MS + 1000)
-    assert hints.all_online() == hints.online([user.pk, other.pk]) == set()
+    assert live_hints.all_online() == live_hints.online([user.pk, other.pk]) == {user.pk}
+    now = live_hints._now_ms()
+    monkeypatch.setattr(live_hints, "_now_ms", lambda: now + live_hints.ONLINE_MS + 1000)
+    assert live_hints.all_online() == live_hints.online([user.pk, other.pk]) == set()
 
 
 def test_presence_lasts_while_the_socket_is_open(user, quick) -> None:
@@ -320,8 +320,8 @@ def test_presence_lasts_while_the_socket_is_open(user, quick) -> None:
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
-        await sync_to_async(redis.call)(lambda connection: connection.delete(hints.ONLINE))
-        await until(lambda: hints.online([user.pk]) == {user.pk})
+        await sync_to_async(redis.call)(lambda connection: connection.delete(live_hints.ONLINE))
+        await until(lambda: live_hints.online([user.pk]) == {user.pk})
         await socket.leave()
 
     run(scenario)
@@ -370,7 +370,7 @@ def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch)
         assert await socket.receive() == {"type": "new_posts", "count": 0}
         assert await socket.receive() == {"type": "notification"}
         assert await socket.is_silent()
-        await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
+        await in_thread(live_hints.push, [user.pk], {"type": "new_posts", "count": 1})
         assert await socket.receive() == {"type": "new_posts", "count": 1}
         await socket.leave()
 
@@ -378,12 +378,12 @@ def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch)
 
 
 async def clear_presence(user: User, dead_redis: Any, monkeypatch: Any) -> None:
-    await in_thread(redis.call, lambda connection: connection.delete(hints.ONLINE))
+    await in_thread(redis.call, lambda connection: connection.delete(live_hints.ONLINE))
 
 
 async def let_presence_expire(user: User, dead_redis: Any, monkeypatch: Any) -> None:
-    long_ago = {str(user.pk): time.time() * 1000 - hints.ONLINE_MS - 1}
-    await in_thread(redis.call, lambda connection: connection.zadd(hints.ONLINE, long_ago))
+    long_ago = {str(user.pk): time.time() * 1000 - live_hints.ONLINE_MS - 1}
+    await in_thread(redis.call, lambda connection: connection.zadd(live_hints.ONLINE, long_ago))
 
 
 async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> None:
@@ -459,7 +459,7 @@ def test_without_a_known_reason_the_client_reconnects(user, quick, monkeypatch) 
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
         monkeypatch.setattr(sign_out_reasons, "of", broken)
-        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+        monkeypatch.setattr(live_hints, "_send", lambda user_ids, event: None)
         await in_thread(actions.log_out, user, "chrome")
         assert await socket.code() == (4002, "")
 

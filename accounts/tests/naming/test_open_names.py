@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from wcwidth import wcswidth
 
-from accounts import actions, validators
+from accounts import actions
 from accounts.models import User
-from accounts.naming import lookalikes, open_policy
-from socialsite.core.http.errors import RegMatchError
+from accounts.naming import lookalikes, name_rules, open_nicknames
+from socialsite.core.errors import RegMatchError
 
 FINE = [
     "A",
@@ -35,9 +35,9 @@ FINE = [
     "x" * 30,
     "👩🏽" * 30,
 ]
-EMPTY, LONG = open_policy._EMPTY, open_policy._TOO_LONG % {"limit": 30}
-MUCH, TURNS, HIDDEN = open_policy._TOO_MUCH, open_policy._DIRECTION, open_policy._INVISIBLE
-SPACES, MARKS, LETTER = open_policy._SPACES, open_policy._MARKS, open_policy._NO_LETTER
+EMPTY, LONG = open_nicknames._EMPTY, open_nicknames._TOO_LONG % {"limit": 30}
+MUCH, TURNS, HIDDEN = open_nicknames._TOO_MUCH, open_nicknames._DIRECTION, open_nicknames._INVISIBLE
+SPACES, MARKS, LETTER = open_nicknames._SPACES, open_nicknames._MARKS, open_nicknames._NO_LETTER
 REFUSED = [
     ("", EMPTY),
     ("x" * 31, LONG),
@@ -80,14 +80,14 @@ def _open(settings: Any) -> None:
 @pytest.mark.once
 @pytest.mark.parametrize("name", FINE)
 def test_a_name_of_any_script_is_fine(name: str) -> None:
-    assert open_policy.mistakes(open_policy.normal(name)) == []
+    assert open_nicknames.mistakes(open_nicknames.normal(name)) == []
     assert not lookalikes.names_staff(name)
 
 
 @pytest.mark.once
 @pytest.mark.parametrize(("name", "reason"), REFUSED)
 def test_each_refusal_has_its_own_words(name: str, reason: Any) -> None:
-    assert open_policy.mistakes(open_policy.normal(name)) == [reason]
+    assert open_nicknames.mistakes(open_nicknames.normal(name)) == [reason]
 
 
 @pytest.mark.once
@@ -105,8 +105,8 @@ def test_roles_and_their_look_alikes_are_not_names(name: str) -> None:
 
 # Characters that a random text rarely has, beside those that it often has.
 ODD = [
-    *open_policy.BLANK,
-    *open_policy.DIRECTIONS,
+    *open_nicknames.BLANK,
+    *open_nicknames.DIRECTIONS,
     "\u200c",
     "\u200d",
     "\u200b",
@@ -150,8 +150,8 @@ IGNORED = frozenset(
 @example("a\u200d")
 @example("\u2800")
 def test_an_accepted_name_is_visible_and_says_nothing_hidden(text: str) -> None:
-    name = open_policy.normal(text)
-    if open_policy.mistakes(name):
+    name = open_nicknames.normal(text)
+    if open_nicknames.mistakes(name):
         return
     assert name == unicodedata.normalize("NFC", name) == name.strip()
     assert IGNORED.isdisjoint(name)
@@ -162,7 +162,7 @@ def test_an_accepted_name_is_visible_and_says_nothing_hidden(text: str) -> None:
     assert len(name) <= User.NICKNAME_MAX
     without = name.replace("\u200c", "").replace("\u200d", "").replace("\ufe0f", "")
     assert without.strip("\u2800\u3164 ")
-    assert open_policy.mistakes(open_policy.normal(name)) == []
+    assert open_nicknames.mistakes(open_nicknames.normal(name)) == []
 
 
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
@@ -216,7 +216,7 @@ def test_a_name_of_another_policy_stays_until_it_is_changed(make_user, settings:
 def test_the_form_says_the_rule_before_one_types(settings: Any) -> None:
     assert "any language" in Client().get("/register").content.decode()
     settings.NAME_POLICY = "seed"
-    assert str(validators.nickname_hint()) in Client().get("/register").content.decode()
+    assert str(name_rules.nickname_hint()) in Client().get("/register").content.decode()
 
 
 @pytest.mark.django_db

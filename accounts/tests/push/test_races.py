@@ -12,7 +12,7 @@ from accounts.push import actions as push_actions
 from accounts.push import queries as push_queries
 from accounts.tests.push.endpoint import Browser
 from relations.tests.helpers import at_once
-from socialsite.core.http.errors import BannedAccessToken, NotFound
+from socialsite.core.errors import BannedAccessToken, NotFound
 from socialsite.core.runtime import vapid
 
 ROUNDS = 12

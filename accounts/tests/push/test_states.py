@@ -15,7 +15,7 @@ from accounts.push import actions as push_actions
 from accounts.push import queries as push_queries
 from accounts.tests.push.endpoint import Browser
 from accounts.tokens import TokenPair
-from socialsite.core.http.errors import AppError
+from socialsite.core.errors import AppError
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from accounts.tests.push import endpoint
 from accounts.tests.push.endpoint import POINT, Browser, PushService, b64, unb64
-from socialsite.core.http.client import web_push
-from socialsite.core.http.client.web_push import Keys, Outcome
+from socialsite.core.client import web_push
+from socialsite.core.client.web_push import Keys, Outcome
 from socialsite.core.runtime import vapid
 
 pytestmark = pytest.mark.once

@@ -11,15 +11,11 @@ from typing import Any
 
 from accounts import actions, tokens
 from accounts.models import Role, TokenBatch, TokenVersion, User
+from accounts.request_auth import authentication
 from accounts.tests.browsers import log_in
-from accounts.tokens import TokenPair, authentication
+from accounts.tokens import TokenPair
 from relations.tests.helpers import at_once
-from socialsite.core.http.errors import (
-    AppError,
-    BannedRefreshToken,
-    PasswordNotCorrected,
-    UserBanned,
-)
+from socialsite.core.errors import AppError, BannedRefreshToken, PasswordNotCorrected, UserBanned
 from socialsite.core.models import Event
 
 PASSWORD, NEW_PASSWORD = "right.pass1", "other.pass2"

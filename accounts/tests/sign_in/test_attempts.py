@@ -12,13 +12,13 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts import actions
+from accounts.credentials import passwords
 from accounts.models import Failures, TokenVersion
-from accounts.sign_in import attempts, flow, known_devices, passwords
+from accounts.sign_in import attempts, flow, known_devices
 from accounts.tests.sign_in.addresses import AWAY, HOME, request_from
 from relations.tests.helpers import at_once
 from socialsite.core import db, redis
-from socialsite.core.http import ip_addresses
-from socialsite.core.http.errors import (
+from socialsite.core.errors import (
     AppError,
     DuplicatedUser,
     OtpNotCorrected,
@@ -28,8 +28,9 @@ from socialsite.core.http.errors import (
     Unavailable,
     UserBanned,
 )
+from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.budgets import Guesses
+from socialsite.core.rate_limits.budget import Guesses
 from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = pytest.mark.django_db

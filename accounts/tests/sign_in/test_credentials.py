@@ -9,11 +9,12 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts import actions
+from accounts.credentials import passwords
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
-from accounts.sign_in import passwords
+from accounts.request_auth import authentication, cookies
 from accounts.tests.browsers import log_in
-from accounts.tokens import TokenPair, authentication, cookies, decode_access
-from socialsite.core.http.errors import (
+from accounts.tokens import TokenPair, decode_access
+from socialsite.core.errors import (
     BannedAccessToken,
     BannedRefreshToken,
     PasswordNotCorrected,

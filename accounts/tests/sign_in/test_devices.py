@@ -10,13 +10,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import actions, queries
+from accounts import actions, devices, queries, sign_out_reasons
 from accounts.actions import clients
-from accounts.live import sign_out_reasons
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
-from accounts.sign_in import devices
-from accounts.tokens import TokenPair, authentication, cookies, decode_access
-from socialsite.core.http.errors import AppError, BannedAccessToken, BannedRefreshToken, NotFound
+from accounts.request_auth import authentication, cookies
+from accounts.tokens import TokenPair, decode_access
+from socialsite.core.errors import AppError, BannedAccessToken, BannedRefreshToken, NotFound
 from socialsite.core.models import Event
 
 pytestmark = pytest.mark.django_db

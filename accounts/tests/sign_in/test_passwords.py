@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts import actions
+from accounts.credentials import passwords
 from accounts.models import User
-from accounts.sign_in import passwords
-from socialsite.core.http.errors import AppError, PasswordNotCorrected, UserNotFound
+from socialsite.core.errors import AppError, PasswordNotCorrected, UserNotFound
 
 pytestmark = pytest.mark.django_db
 

@@ -10,12 +10,13 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts import actions
+from accounts.request_auth.middleware import TokenMiddleware
 from accounts.tests.browsers import browser_of
-from accounts.tokens.middleware import TokenMiddleware
 from socialsite.core import redis
-from socialsite.core.http.errors import RateLimited
-from socialsite.core.rate_limits import buckets, budgets, request_budgets
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.errors import RateLimited
+from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.rate_limits.budget import Budget, Rate
+from socialsite.core.requests import request_budgets
 from socialsite.tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def client_of(access: str) -> APIClient:
     return found
 
 
-def remaining(budget: budgets.Budget, user: Any) -> int:
+def remaining(budget: Budget, user: Any) -> int:
     """Return the rest of a person's budget."""
     return buckets.take(budget, user.pk, cost=0).remaining
 

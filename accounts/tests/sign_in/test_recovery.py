@@ -18,14 +18,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django_otp import oath
 
-from accounts import actions, tasks, validators
+from accounts import actions, email_rules, tasks
 from accounts.mail import links
 from accounts.mail import messages as mail
 from accounts.models import AuditEntry, User
 from accounts.tests.sign_in.authenticator import App
 from relations.tests.helpers import at_once
-from socialsite.core.events import enqueue, relay
-from socialsite.core.http.errors import (
+from socialsite.core.errors import (
     AppError,
     InvalidInput,
     NotFound,
@@ -33,6 +32,7 @@ from socialsite.core.http.errors import (
     RegMatchError,
     WrongLink,
 )
+from socialsite.core.events import enqueue, relay
 from socialsite.core.models import Event
 from socialsite.core.rate_limits import budgets
 
@@ -96,7 +96,7 @@ def let_pass(monkeypatch: pytest.MonkeyPatch, **time: float) -> None:
     "address", [ADDRESS, " a.b+c@example.co.uk ", "Alice@EXAMPLE.org", "a@b.cn", "x@例子.中国"]
 )
 def test_valid_addresses_are_accepted(address) -> None:
-    assert validators.email(address) == []
+    assert email_rules.mistakes(address) == []
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_valid_addresses_are_accepted(address) -> None:
     ],
 )
 def test_other_texts_are_no_addresses(address) -> None:
-    assert validators.email(address)
+    assert email_rules.mistakes(address)
 
 
 def test_an_address_counts_once_its_link_was_opened(make_user, deliver) -> None:
@@ -783,7 +783,7 @@ def test_the_form_of_one_link_does_not_affect_another_link(client, alice, make_u
 
 
 def test_recovery_does_not_go_round_the_second_factor(alice, client, monkeypatch) -> None:
-    from accounts.sign_in import two_factor
+    from accounts.credentials import two_factor
 
     actions.recover(links.for_recovery(alice), NEW)
     monkeypatch.setattr(two_factor, "is_on", lambda user: True)

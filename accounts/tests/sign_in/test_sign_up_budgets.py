@@ -14,12 +14,12 @@ from accounts.mail import messages
 from accounts.models import User
 from accounts.sign_in import flow, guarded
 from accounts.tests.sign_in.addresses import AWAY, HOME, request_from
+from socialsite.core.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http import ip_addresses
-from socialsite.core.http.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
 from socialsite.core.models import Allowance, Event
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.rate_limits.budget import Rate
 from socialsite.tests.standstill import Clock
 
 pytestmark = pytest.mark.django_db

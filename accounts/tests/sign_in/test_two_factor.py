@@ -16,12 +16,12 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions
+from accounts.credentials import two_factor
 from accounts.models import AuditEntry, Failures, TokenVersion, User
-from accounts.sign_in import two_factor
 from accounts.tests.sign_in.authenticator import App
 from accounts.views import two_factor as two_factor_pages
 from relations.tests.helpers import at_once
-from socialsite.core.http.errors import (
+from socialsite.core.errors import (
     BannedAccessToken,
     InvalidInput,
     OtpNotCorrected,
@@ -149,6 +149,12 @@ def test_new_recovery_codes_replace_the_old_ones(alice) -> None:
 
 
 # --- at rest ------------------------------------------------------------------------------------
+def test_secrets_that_are_stored_stay_readable(settings) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a secret of a site", []
+    [key] = two_factor._keys("secret")
+    assert key.hex() == "d648bb4ea0c276a6545988ae58cdb01940ff3c0e9f0821fc2cfc93da77b442ed"
+
+
 def test_the_database_reveals_no_codes(alice) -> None:
     app, codes = turn_on(alice)
     device = TOTPDevice.objects.get()

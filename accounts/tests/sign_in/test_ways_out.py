@@ -6,9 +6,9 @@ import os
 import pytest
 
 from accounts import actions
+from accounts.request_auth import authentication
 from accounts.tests.sign_in.ways_out import killed, ways
-from accounts.tokens import authentication
-from socialsite.core.http.errors import AppError
+from socialsite.core.errors import AppError
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.full]
 

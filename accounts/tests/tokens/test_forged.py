@@ -17,7 +17,7 @@ from accounts.tests.tokens import forgery
 from accounts.tests.tokens.forgery import FAMILIES, Forger, Forgery
 from accounts.tokens import decoding
 from socialsite.core import redis
-from socialsite.core.http.errors import InvalidInput
+from socialsite.core.errors import InvalidInput
 from socialsite.core.runtime import service_keys
 
 SEED = 20261121

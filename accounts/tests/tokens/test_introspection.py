@@ -12,11 +12,11 @@ from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import TokenBatch, TokenVersion
+from accounts.request_auth import token_introspection
 from accounts.tests.tokens.named_forgeries import OTHER_KEY, forge, forgeries
-from accounts.tokens import introspection
 from socialsite.core import redis
-from socialsite.core.http.errors import AppError
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.errors import AppError
+from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import keys, service_keys
 
 pytestmark = pytest.mark.django_db
@@ -280,13 +280,13 @@ def test_without_the_database_there_is_no_answer(pair, api) -> None:
 
 def test_it_costs_one_query_for_an_access_token(user, pair, django_assert_num_queries) -> None:
     redis.call(lambda connection: connection.flushdb())
-    introspection.active_claims(pair.access)
+    token_introspection.active_claims(pair.access)
     with django_assert_num_queries(1):
-        introspection.active_claims(pair.access)
+        token_introspection.active_claims(pair.access)
     with django_assert_num_queries(3):
-        introspection.active_claims(pair.refresh)
+        token_introspection.active_claims(pair.refresh)
     with django_assert_num_queries(0):
-        introspection.active_claims(forge(pair.access, key=OTHER_KEY))
+        token_introspection.active_claims(forge(pair.access, key=OTHER_KEY))
 
 
 def test_numbers_of_the_person_stay_with_the_site(pair, ask) -> None:

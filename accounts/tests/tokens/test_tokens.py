@@ -10,11 +10,12 @@ from django.conf import settings
 
 from accounts import actions, cache, tokens
 from accounts.models import TokenVersion
+from accounts.request_auth import authentication
 from accounts.tests.tokens.named_forgeries import BAD_CLAIMS, KEY, KID, OTHER_KEY, forge, forgeries
-from accounts.tokens import authentication, decoding
+from accounts.tokens import decoding
 from accounts.tokens.keys import key_ring
 from socialsite.core import redis
-from socialsite.core.http.errors import BannedAccessToken, ExpiredJwt, InvalidToken
+from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 from socialsite.core.runtime import keys
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]

@@ -8,6 +8,8 @@ import time
 from typing import Any
 
 from chaos.campaign.client import Client
+from chaos.campaign.fuzz import schema
+from chaos.campaign.fuzz.conformance import Conformance
 from chaos.campaign.fuzz.hostile_values import BAD_CURSORS, Dice
 from chaos.campaign.fuzz.schema import Operation
 from chaos.campaign.fuzz.valid_values import Known, Values
@@ -26,9 +28,15 @@ class ApiFuzz:
     """The API fuzz of one thread; its own people come first in `people`."""
 
     def __init__(
-        self, client: Client, operations: list[Operation], people: list[Person], values: Values
+        self,
+        client: Client,
+        document: dict[str, Any],
+        people: list[Person],
+        values: Values,
     ) -> None:
         self.client, self.people, self.values = client, people, values
+        self.conformance = Conformance(document)
+        operations = schema.operations(document)
         self.dice: Dice = values.dice
         self.known: Known = values.known
         self.reads = [one for one in operations if not one.writes]
@@ -45,6 +53,7 @@ class ApiFuzz:
         if hostile:
             request = self._mutated(request, operation)
         answer = self.client.send(request, person)
+        self._judge_document(operation, request, answer)
         if request.writes:
             self.client.journal.note_write(request, answer)
         if answer.accepted:
@@ -166,6 +175,15 @@ class ApiFuzz:
 
     # --- results
     # ------------------------------------------------------------------------------------
+    def _judge_document(self, operation: Operation, request: Request, answer: Answer) -> None:
+        """Check that the response is one that the OpenAPI document describes."""
+        if set(request.headers) - {"Authorization", "Idempotency-Key"}:
+            return  # a web server may refuse an odd header before the API reads it
+        what = self.conformance.violation(operation, answer)
+        journal = self.client.journal
+        if what and journal.first("document", f"{operation.method} {operation.path} {what}"):
+            journal.find("document", "fuzz", f"{operation.path}: {what}", request)
+
     def _follow_up(
         self, operation: Operation, request: Request, answer: Answer, person: Person
     ) -> None:

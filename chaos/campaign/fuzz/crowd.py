@@ -81,7 +81,6 @@ class Crowd:
     def run(self, requests: int, seconds: float, seed: int, on_part: Callable[[int], None]) -> None:
         """Fuzz with one thread a team, up to a number of requests or seconds."""
         document = schema.document(self.wire)
-        operations = schema.operations(document)
         some_json = schema.any_json(seed) if requests >= 2000 else ()
         before, deadline = self.journal.counts["tried"], time.monotonic() + seconds
         errors: list[BaseException] = []
@@ -95,7 +94,7 @@ class Crowd:
             values.numbers = number * 10**6
             parts = (
                 FormFuzz(client, team, values, self.protected),
-                ApiFuzz(client, operations, team, values),
+                ApiFuzz(client, document, team, values),
             )
             choose = random.Random(f"{seed} part {number}")
             try:

@@ -33,9 +33,12 @@ class Known:
     cursors: "deque[str]" = field(default_factory=_ids)
     deleted: "deque[str]" = field(default_factory=_ids)
     times: "deque[str]" = field(default_factory=_ids)
+    tags: "deque[str]" = field(default_factory=_ids)
+    polls: "deque[str]" = field(default_factory=_ids)
     comments_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
     media_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
     posts_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
+    drafts_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
     clients_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
 
     def learn(self, found: Any, asker: Person) -> None:
@@ -49,8 +52,13 @@ class Known:
         if isinstance(ident, str) and ident.isdigit():
             if "root_id" in found:
                 self.comments.append(ident)
+            elif "publish_at" in found:
+                self.drafts_of[asker.id].append(ident)
             elif "visibility" in found:
                 self.posts.append(ident)
+                self.tags.extend(found.get("tags", ()))
+                if found.get("poll"):
+                    self.polls.append(ident)
                 if (found.get("author") or {}).get("id") == asker.id:
                     self.posts_of[asker.id].append(ident)
             elif "username" in found:
@@ -136,7 +144,14 @@ class Values:
             found["images"] = list({int(self.one_of(media)) for _ in range(3)})
         if self.dice.random() < 0.3:
             found["visibility"] = self.dice.choice(("public", "quiet", "followers", "self"))
+        if self.dice.random() < 0.15:
+            found["poll"] = self.poll()
         return found
+
+    def poll(self) -> dict[str, Any]:
+        """Return a poll for a post or a draft."""
+        options = [f"option {number}" for number in range(self.dice.randrange(2, 9))]
+        return {"options": options, "multiple": self.dice.random() < 0.5, "lasts": 3600}
 
     def text(self, limit: int = POST_MAX) -> str:
         """Return a text that somebody might write, now and then of the maximum length."""
@@ -144,7 +159,8 @@ class Values:
             found = self.dice.hostile_text(limit)[:limit]
             return found.encode(errors="ignore").decode().replace("\0", "") or "x"
         name = self.one_of(self.known.names, "nobody")
-        return self.dice.choice((self.dice.words(min(limit, 200)), f"hi @{name} ok"[:limit]))
+        mention = f"hi @{name} #tag{self.dice.randrange(20)} ok"
+        return self.dice.choice((self.dice.words(min(limit, 200)), mention[:limit]))
 
     def field(self, name: str, schema: Mapping[str, Any], path: str, person: Person) -> Any:
         """Return a value of a field by its name, otherwise by its schema."""
@@ -156,6 +172,12 @@ class Values:
     def parameter(self, name: str, path: str, person: Person) -> str:
         """Return a value of a parameter of a path or a query."""
         match name:
+            case "post_id" if path.endswith("/vote"):
+                return self.one_of(self.known.polls)
+            case "draft_id":
+                return self.one_of(self.known.drafts_of[person.id])
+            case "name":
+                return self.one_of(self.known.tags, "tag1")
             case "post_id":
                 return self.post(person)
             case "comment_id" | "parent":
@@ -230,6 +252,10 @@ FIELDS: dict[str, Make] = {
     "visibility": lambda v, path, who: v.dice.choice(("public", "followers")),
     "video_url": lambda v, path, who: "",
     "version": lambda v, path, who: v.dice.choice((1, 1, 1, 2)),
+    "video": lambda v, path, who: None,
+    "poll": lambda v, path, who: v.poll(),
+    "choices": lambda v, path, who: [0],
+    "publish_at": lambda v, path, who: None,
     "alts": lambda v, path, who: {},
     "language": lambda v, path, who: v.dice.choice(("en", "zh-hans")),
     "next": lambda v, path, who: "/",

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from chaos.campaign.client import Client
 from chaos.campaign.journal import Journal, pattern
 from chaos.campaign.matrix.world import BEFORE, OWNERS, VIEWERS, World
-from chaos.campaign.site.requests import Answer, Form, Json, Request
+from chaos.campaign.site.requests import Answer, Form, Json, Request, split
 from socialsite.tests.blocks.block_matrix import (
     APART,
     MATRIX,
@@ -37,7 +37,7 @@ PART = "matrix"
 # People one follows are listed even if banned: they count towards the maximum of follows.
 OWN_LIST = re.compile(r"/(api/v1/users/\d+|@thirdone9)/(following|friends|followers)$")
 REMOVES = re.compile(
-    r"(posts/\{post_id\}|comments/\{comment_id\}|drafts/\{draft_id\})(/delete|/publish)?"
+    r"(posts/\{post_id\}|comments/\{comment_id\}|drafts/\{draft_id\})(/delete|/publish|/rewrite)?"
 )
 # Marks of Hidden's that not everybody finds, by who does.
 FOR_HIDDEN = ("draft", "draft_id", "alone", "alone_id")
@@ -99,13 +99,12 @@ class Matrix:
         """Return the request of a call."""
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", viewer, nothing)
         data = filled(call.data, lambda text: self.world.filled(text, viewer, nothing))
-        path, _, query = path.partition("?")
-        asked = tuple(tuple(part.split("=", 1)) for part in query.split("&") if part)
+        path, asked = split(path)
         body: Json | Form | None = None
         if call.method != "get":
             body = Json(data) if is_api else Form(tuple(data.items()))
         headers = {"HX-Request": "true"} if call.htmx else {}
-        return Request(call.method.upper(), path, asked, headers, body)  # type: ignore[arg-type]
+        return Request(call.method.upper(), path, asked, headers, body)
 
     def send(self, client: Client, viewer: str, request: Request) -> Answer:
         """Send one request of a viewer, with an empty cache if the state requires that."""
@@ -333,7 +332,7 @@ class Matrix:
     def _undo(self, client: Client, viewer: str, call: Call) -> None:
         """Undo changes of a call for the other cells."""
         world, wire = self.world, client.wire
-        if "follow" in call.path or "block" in call.path:
+        if any(act in call.path for act in ("follow", "block", "remove")):
             if self.state != "open" and self.role(viewer) in APART:
                 if self.role(viewer) == "blocked":  # and blocks Hidden as well, by this call
                     world.people[viewer].call(wire, "DELETE", f"users/{world.hidden.id}/block")

@@ -19,7 +19,7 @@ from chaos.campaign.client import Client
 from chaos.campaign.matrix.access import PART, Matrix
 from chaos.campaign.matrix.world import VIEWERS
 from chaos.campaign.site.people import Person
-from chaos.campaign.site.requests import MUTATING, Form, Json, Request
+from chaos.campaign.site.requests import MUTATING, Form, Json, Request, split
 from chaos.campaign.site.sites import HOST
 from socialsite import asgi
 from socialsite.tests.blocks.block_matrix import (
@@ -37,11 +37,13 @@ from socialsite.tests.support.routes import SOCKET_ADDRESSES
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 NEWS = ("new_posts", "notification")
 IN_ADMIN = "admin/"
+# A device subscribes only at a push service whose name can be resolved.
+PUSHES = "accounts/pushsubscription"
 PER_MODEL = re.compile(r"admin/(\w+/\w+)/(add/|<path:object_id>/(history/|delete/|change/)?)?")
 PARAMETER = re.compile(r"<\w+:(\w+)>|\(\?P<(\w+)>[^)]*\)")
-# Addresses where a guest may send a form: sign-in, sign-up, choice of language.
+# Addresses where a guest may send a form: sign-in, sign-up, choices that a cookie keeps.
 OPEN = re.compile(
-    r"(api/v1/auth/|login|register|recover|email/|i18n/|logout|media/|admin/(log|password))"
+    r"(api/v1/auth/|login|register|recover|email/|i18n/|settings/reading|logout|media/|admin/(log|password))"
 )
 STAFF = ("staff",)
 SECONDS_TO_HEAR, SECONDS_AFTER = 20.0, 2.0
@@ -123,7 +125,7 @@ class Routes:
     def _try(self, client: Client, viewer: str, address: str, path: str, method: str) -> None:
         matrix, role = self.matrix, self.matrix.role(viewer)
         staff = role in STAFF
-        covered = any(act in path for act in ("block", "follow", "suggest"))
+        covered = any(act in path for act in ("block", "follow", "remove", "suggest"))
         if method in MUTATING and (staff or covered):
             return  # staff may do it, and the tables cover the other
         is_api = path.startswith("/api/")
@@ -143,6 +145,8 @@ class Routes:
         """Let a moderator read the admin by following its links, and keep all of its addresses."""
         client = Client(self.world.site, self.journal, PART)
         for name, listed in ADMIN.items():
+            if name == PUSHES:
+                continue
             base = f"/{IN_ADMIN}{name}/"
             text = self._find(client, f"{base}?q={listed.asked}", listed.in_list)
             links = re.findall(rf"{base}(\d+)/change/", text)
@@ -159,12 +163,12 @@ class Routes:
             self.staff_pages.append(path)
 
     def _find(self, client: Client, path: str, wanted: tuple[str, ...]) -> str:
-        path, _, query = self.world.filled(path, "moderator").partition("?")
-        asked = tuple(tuple(part.split("=", 1)) for part in query.split("&") if part)
-        request = Request("GET", path, asked)  # type: ignore[arg-type]
+        request = Request("GET", *split(self.world.filled(path, "moderator")))
         answer = self.matrix.send(client, "moderator", request)
         marks = self.world.marks
-        seen = answer.text.replace(f'value="{query.partition("=")[2]}"', "")
+        seen = answer.text
+        for _, value in request.query:
+            seen = seen.replace(f'value="{value}"', "")
         lacks = [
             name
             for name in wanted
@@ -181,9 +185,7 @@ class Routes:
         def work(client: Client, viewer: str) -> None:
             for path in self.staff_pages:
                 for method in ("GET", "POST"):
-                    path, _, query = path.partition("?")
-                    asked = tuple(tuple(one.split("=", 1)) for one in query.split("&") if one)
-                    request = Request(method, path, asked)  # type: ignore[arg-type]
+                    request = Request(method, *split(path))
                     if not self.chosen():
                         continue
                     answer = self.matrix.send(client, viewer, request)

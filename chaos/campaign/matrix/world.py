@@ -39,7 +39,7 @@ BEFORE = {
     "banned": "follower",
     "blocker": "stranger",
 }
-# Who follow Hidden before the blocks; Hidden's post for people whom it names is for them.
+# They follow Hidden before the blocks; Hidden's post for people whom it names is for them.
 FOLLOWING = ("follower", "friend", "blocked", "both", "banned")
 OWNERS = {"hidden": "hidden", "third": "third"}
 STAFF = {"moderator9": "moderator", "admin9": "admin"}
@@ -166,7 +166,7 @@ class World:
                 *("post", "former", "private", "few", "alone", "film", "private_film"),
                 *("comment", "spoken", "reply", "draft", "option"),
             )
-            texts = {kind: f"{mark}{kind}" for kind in kinds}
+            texts = {kind: f"{mark}{kind}z" for kind in kinds}  # none is part of another
             if person is self.hidden:
                 self._picture("public", (200, 30, 30))
                 self._picture("private", (30, 30, 200))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 TIMEOUT_SECONDS = 30.0
 MUTATING = ("POST", "PUT", "PATCH", "DELETE")
@@ -78,6 +78,12 @@ class Raw:
 
 Body = Json | Form | Raw
 Query = tuple[tuple[str, str], ...]
+
+
+def split(address: str) -> tuple[str, Query]:
+    """Return the path of an address and its query, decoded."""
+    path, _, query = address.partition("?")
+    return path, tuple(parse_qsl(query, keep_blank_values=True))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from accounts.tests.tokens import forgery
 from deploy.services import databases, site_processes
 from deploy.services.service import Service, free_port
 from deploy.stack import Stack
-from socialsite.core.rate_limits.budgets import TABLE, Guesses
+from socialsite.core.rate_limits.budget import Guesses
+from socialsite.core.rate_limits.budgets import TABLE
 from socialsite.tests.stacks import answers
 
 HOST = "127.0.0.1"

@@ -4,7 +4,6 @@ A draft keeps a poll as it was given, complete or not. A post has its definition
 changes: the options in their order, whether people may choose several, and the time of its end.
 """
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from time import time
@@ -12,9 +11,9 @@ from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
 
-from socialsite.core.http.errors import Text
-from socialsite.core.http.json import iso
-from socialsite.core.text import one_line
+from socialsite.core.errors import Text
+from socialsite.core.text import folding, one_line
+from socialsite.core.times import iso
 
 OPTIONS_MIN, OPTIONS_MAX, OPTION_MAX = 2, 8, 80
 _MS = timedelta(milliseconds=1)
@@ -114,8 +113,7 @@ def _end(given: Given, now: int) -> int | None:
 
 def _folded(option: str) -> str:
     """Return the form of an option in which options that look the same are equal."""
-    folded = unicodedata.normalize("NFKC", option).casefold()
-    return "".join(c for c in folded if unicodedata.category(c) != "Cf")
+    return folding.caseless(option).strip()
 
 
 # --- what readers see ---------------------------------------------------------------------------

@@ -23,8 +23,8 @@ from feeds.content.previews.pages import Page
 from feeds.events import PostPreviewed
 from feeds.models import FoundPreview, Post, PostContent, PostImage, WantedPreview
 from socialsite.core import db, events
-from socialsite.core.http.errors import AppError
-from socialsite.core.media import pictures, space
+from socialsite.core.errors import AppError
+from socialsite.core.media import disk_space, encoding, pictures
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.runtime.failpoints import failpoint
@@ -146,8 +146,8 @@ def _stored_picture(owner_id: int, data: bytes) -> Media | None:
     if not data:
         return None
     try:
-        space.check(owner_id)
-        picture = pictures.encode(io.BytesIO(data))
+        disk_space.check(owner_id)
+        picture = encoding.encode(io.BytesIO(data))
         with pictures.no_orphans(picture):
             return pictures.store(owner_id, picture, "")
     except AppError:

@@ -5,8 +5,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from feeds.models import Kind, PostContent
-from socialsite.core.http.client.outgoing import URL_MAX
+from socialsite.core.client.outgoing import URL_MAX
 from socialsite.core.text import spans
+from socialsite.core.text.urls import ascii_host
 
 
 def address_of(kind: str, words: PostContent) -> str:
@@ -31,8 +32,8 @@ def host_of(address: str) -> str:
     """Return the host that a preview names; in ASCII, so that it cannot imitate another one."""
     host = urlsplit(address).hostname or ""
     try:
-        return host.removeprefix("www.").encode("idna").decode()
-    except UnicodeError:
+        return ascii_host(host.removeprefix("www."))
+    except ValueError:
         return ""
 
 

@@ -1,45 +1,31 @@
 """Read the title, text and picture of a page of another site.
 
-Nothing of the page is trusted: requests go through `outgoing.fetch`, the page is only searched for
-its `title` and `meta` elements, texts become one line each, and the picture is decoded and encoded
-again like an upload.
+Nothing of the page is trusted: requests go through `outgoing.fetch`, only the elements `title`,
+`meta` and `base` of the page are read, texts become one line each, and the picture is decoded and
+encoded again like an upload.
 """
 
-import html
 import io
-import itertools
-import re
 from typing import NamedTuple
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
-import webencodings
-
+from feeds.content.previews import encodings, markup
 from feeds.content.previews.addresses import is_here
 from feeds.models import FoundPreview
-from socialsite.core.http.client import outgoing
-from socialsite.core.http.errors import AppError
-from socialsite.core.media import pictures
+from socialsite.core.client import outgoing
+from socialsite.core.errors import AppError
+from socialsite.core.media import encoding
 from socialsite.core.text import one_line
+from socialsite.core.text.cuts import shortened
 
-MAX_BYTES = 1_000_000
+# The beginning of a page is enough; a picture must be complete, and many have some megabytes.
+MAX_BYTES, PICTURE_BYTES = 1_000_000, 5_000_000
 REDIRECTS = 3
 SCHEMES = ("https", "http")
 TITLE_MAX, TEXT_MAX = 200, 300
 # Twice as wide as most sites ask for 1200 x 630; smaller pictures are icons.
-SHAPE = pictures.Shape(40, 21, 800)
+SHAPE = encoding.Shape(40, 21, 800)
 LEAST_WIDTH = 200
-# Elements of a page that are read, and characters of a value.
-ELEMENTS, VALUE_MAX = 2000, 4000
-# Parsers that build the tree of a page need the square of its depth. Here every repetition is
-# possessive and ends at the next "<", so all of it is linear.
-_TAGS = re.compile(
-    r"""<meta (?=[\s/]) (?: [^<>"']++ | "[^"<]*+" | '[^'<]*+' )*+ >
-      | <title (?: \s [^<>]*+ )? > (?P<title> [^<]*+ )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_ATTRIBUTES = re.compile(
-    r"""(?<![\w:.-]) ([\w:.-]++) \s*+ = \s*+ ( "[^"]*+" | '[^']*+' | [^\s"'>]++ )""", re.VERBOSE
-)
 _TITLES = ("og:title", "twitter:title")
 _TEXTS = ("og:description", "twitter:description", "description")
 _PICTURES = ("og:image:secure_url", "og:image", "og:image:url", "twitter:image")
@@ -59,52 +45,25 @@ class Later(Exception):
 
 def read(address: str) -> Page | None:
     """Return the page at an address; None if there is nothing to show. Raises Later."""
-    answer = _fetched(address, cut=True)
+    answer = _fetched(address, MAX_BYTES, cut=True)
     if answer is None or is_here(answer.url) or not _is_html(answer):
         return None
-    found = described(_decoded(answer))
-    title = shortened(next(filter(None, map(found.get, (*_TITLES, "title"))), ""), TITLE_MAX)
+    kind, cut = answer.headers.get("content-type", ""), len(answer.body) >= MAX_BYTES
+    found = markup.described(encodings.decoded(answer.body, kind, cut=cut))
+    title = _line(next(filter(None, map(found.get, (*_TITLES, "title"))), ""), TITLE_MAX)
     if not title:
         return None
-    text = shortened(next(filter(None, map(found.get, _TEXTS)), ""), TEXT_MAX)
+    text = _line(next(filter(None, map(found.get, _TEXTS)), ""), TEXT_MAX)
     shown = next(filter(None, map(found.get, _PICTURES)), "")
-    return Page(title, text, _picture(answer.url, shown) if shown else b"")
+    base = found.get("base", "")
+    return Page(title, text, _picture(answer.url, base, shown) if shown else b"")
 
 
-def described(page: str) -> dict[str, str]:
-    """Return the first value of each `meta` element of a page, and its first `title`."""
-    found: dict[str, str] = {}
-    for tag in itertools.islice(_TAGS.finditer(page), ELEMENTS):
-        if tag["title"] is not None:
-            found.setdefault("title", _unescaped(tag["title"]))
-            continue
-        values = {one[1].lower(): one[2] for one in _ATTRIBUTES.finditer(tag[0])}
-        name = _unquoted(values.get("property") or values.get("name") or "").strip().lower()
-        if name and name != "title":
-            found.setdefault(name, _unescaped(_unquoted(values.get("content") or "")))
-    return found
-
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if value[:1] in ("'", '"') else value
-
-
-def _unescaped(text: str) -> str:
-    """Return the beginning of a text, with its character references decoded."""
-    return html.unescape(text[:VALUE_MAX]).strip()
-
-
-def shortened(text: str, most: int) -> str:
-    """Return the beginning of a text in one line, of at most `most` characters."""
-    line = one_line(text[: 10 * most])
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-
-
-def _fetched(address: str, *, cut: bool) -> outgoing.Answer | None:
+def _fetched(address: str, most: int, *, cut: bool) -> outgoing.Answer | None:
     """Return a complete answer of the status 200, None if a retry would not help. Raises Later."""
     try:
         answer = outgoing.fetch(
-            address, schemes=SCHEMES, redirects=REDIRECTS, max_bytes=MAX_BYTES, cut=cut
+            address, schemes=SCHEMES, redirects=REDIRECTS, max_bytes=most, cut=cut
         )
     except outgoing.Refused:
         return None
@@ -121,29 +80,40 @@ def _is_html(answer: outgoing.Answer) -> bool:
     return kind in ("text/html", "application/xhtml+xml")
 
 
-def _decoded(answer: outgoing.Answer) -> str:
-    """Return the text of a page in the encoding of its header, or that of its `meta`, or UTF-8."""
-    kind = answer.headers.get("content-type", "").lower()
-    label = kind.partition("charset=")[2].partition(";")[0].strip(" \"'")
-    named = webencodings.lookup(label) or webencodings.lookup(_declared(answer.body))
-    return webencodings.decode(answer.body, named or webencodings.UTF8)[0]
+def _joined(page: str, base: str, shown: str) -> str:
+    """Return the address of a picture as browsers read it. Raises ValueError for a malformed one.
+
+    `base` is the address in the `base` element of the page, or empty.
+    """
+    try:
+        start = urljoin(page, _typed(base))
+        known = urlsplit(start).scheme in SCHEMES
+    except ValueError:
+        known = False
+    return urljoin(start if known else page, _typed(shown))
 
 
-def _declared(body: bytes) -> str:
-    """Return the name of the encoding in the first `meta` elements."""
-    start = body[:1024].decode("ascii", "replace").lower()
-    label = start.partition("charset=")[2].lstrip(" \"'")
-    end = next((place for place, sign in enumerate(label) if sign in "\"' ;/>"), len(label))
-    return label[:end]
+def _line(text: str, most: int) -> str:
+    return shortened(one_line(text[: 10 * most]), most)
 
 
-def _picture(page: str, shown: str) -> bytes:
+def _typed(address: str) -> str:
+    """Return an address without the line breaks and tabs that a page may put into it.
+
+    Raises ValueError for one that is too long for a request.
+    """
+    if len(address) > outgoing.URL_MAX:
+        raise ValueError("too long an address")
+    return address.strip().translate({9: None, 10: None, 13: None})
+
+
+def _picture(page: str, base: str, shown: str) -> bytes:
     """Return a page's picture, cut and encoded again; empty if there is none to show."""
     try:
-        answer = _fetched(urljoin(page, shown), cut=False)
+        answer = _fetched(_joined(page, base, shown), PICTURE_BYTES, cut=False)
         if answer is None or is_here(answer.url):
             return b""
-        picture = pictures.encode(io.BytesIO(answer.body), shape=SHAPE)
+        picture = encoding.encode(io.BytesIO(answer.body), shape=SHAPE)
     except (Later, ValueError, AppError):
         return b""
     return picture.data if picture.width >= LEAST_WIDTH else b""

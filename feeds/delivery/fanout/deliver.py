@@ -13,14 +13,14 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
-from feeds import cache
-from feeds.delivery.fanout import live_hints, tiers
+from feeds import cache, tiers
+from feeds.delivery.fanout import new_post_hints
 from feeds.delivery.inbox import trim
 from feeds.models import NAMED, FanOut, FanOutChunk, InboxEntry, InboxState, Mode, Post
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import enqueue
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 from socialsite.core.redis import RedisDown
 from socialsite.core.runtime.failpoints import failpoint
 
@@ -63,7 +63,7 @@ def run_chunk(chunk_id: int) -> bool:
     if delivery is None:
         return False
     failpoint("chunk-delivered")
-    live_hints.publish(delivery.watching)
+    new_post_hints.publish(delivery.watching, delivery.place.ts_ms)
     if delivery.followers:
         try:
             cache.deliver(delivery.followers, delivery.place)
@@ -97,7 +97,7 @@ def trim_chunk(chunk_id: int) -> int:
 
 def _watching(chunk_id: int) -> set[int]:
     """Return recipients in a chunk who may have a page open; one Redis call if nobody has."""
-    if not live_hints.anybody():
+    if not new_post_hints.anybody():
         return set()
     chunk = (
         FanOutChunk.objects.select_related("fanout__author", "fanout__post")
@@ -106,7 +106,7 @@ def _watching(chunk_id: int) -> set[int]:
     )
     if chunk is None or not chunk.fanout.author.is_active:
         return set()  # posts of a banned author are delivered without live hints
-    return live_hints.watching(_recipients(chunk))
+    return new_post_hints.watching(_recipients(chunk))
 
 
 def _recipients(chunk: FanOutChunk) -> "QuerySet[Any, int]":

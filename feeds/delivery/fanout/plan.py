@@ -10,13 +10,12 @@ from django.db import transaction
 from django.db.models import Value, Window
 from django.db.models.functions import Mod, RowNumber
 
-from feeds import cache
-from feeds.delivery.fanout import tiers
+from feeds import cache, tiers
 from feeds.models import NAMED, FanOut, FanOutChunk, Post
 from socialsite.core import db
 from socialsite.core.events import enqueue
-from socialsite.core.http.pagination import Position
 from socialsite.core.ids import MAX_ID
+from socialsite.core.positions import Position
 from socialsite.core.runtime.failpoints import failpoint
 
 # Chunks of one message; a message costs a worker up to half of a chunk. A post with few chunks gets

@@ -25,7 +25,7 @@ from feeds.delivery.inbox import sync, trim
 from feeds.models import InboxEdge, InboxEntry, InboxState, Post
 from relations import queries as relations_queries
 from socialsite.core import db
-from socialsite.core.http.pagination import Position, before
+from socialsite.core.positions import Position, before
 
 # Rows, or people, read in one query.
 ROWS = 1000

@@ -12,8 +12,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 
 from accounts.models import User
-from feeds import cache
-from feeds.delivery.fanout import tiers
+from feeds import cache, tiers
 from feeds.models import (
     NAMED,
     FanOut,

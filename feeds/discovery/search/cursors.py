@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.http.pagination import MAX_TS_MS, Position
+from socialsite.core.errors import InvalidInput
 from socialsite.core.ids import MAX_ID
+from socialsite.core.positions import MAX_TS_MS, Position
 
 _FORMAT = struct.Struct(">BQQIQQ")
 _VERSION = 2

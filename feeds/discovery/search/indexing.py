@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from feeds.content.prose import plain, tags_of
+from feeds.content.plain_text import plain, tags_of
 from feeds.discovery.search.language import Terms
 from feeds.discovery.search.matching import Text, is_found
 from feeds.models import Post, PostContent, PostTerm, SearchedPost

@@ -18,10 +18,11 @@ from datetime import UTC, datetime
 
 from django.utils.translation import gettext as _
 
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.http.pagination import MAX_TS_MS
+from socialsite.core.errors import InvalidInput
+from socialsite.core.positions import MAX_TS_MS
 from socialsite.core.search import words
-from socialsite.core.text.spans import tag_of
+from socialsite.core.text import folding
+from socialsite.core.text.spans import tag_of, without_at
 
 LENGTH_MAX, PARTS_MAX = 200, 12
 
@@ -99,12 +100,12 @@ def _read(found: Question, part: re.Match[str]) -> None:
         else:
             found.since = max(found.since, day)
     elif colon and name == "from":
-        author = value.strip("@").lower()
+        author = folding.plain(without_at(value)).strip()
         if not author:
             raise _wrong(_("Write a username after from:, as in from:alice."))
         side.authors.append(author)
     elif colon and name == "has":
-        if words.fold(value) not in ("image", "images"):
+        if folding.plain(value) not in ("image", "images"):
             raise _wrong(_("Only has:image can be searched."))
         side.image = True
     elif word.startswith("#") and (tag := tag_of(word)) is not None:
@@ -120,7 +121,7 @@ def _add_words(side: Terms, text: str) -> None:
 
 def _day(name: str, value: str) -> int:
     """Return the beginning of a day in Unix ms; raises InvalidInput."""
-    match = _DAY.fullmatch(words.fold(value).strip())
+    match = _DAY.fullmatch(folding.plain(value).strip())
     try:
         if match is None:
             raise ValueError

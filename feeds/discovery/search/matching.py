@@ -6,7 +6,7 @@ The index must propose every post that matches, see `feeds.discovery.search.inde
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from feeds.content.prose import plain_of
+from feeds.content.plain_text import plain_of
 from feeds.discovery.search.language import Question, Terms
 from feeds.models import Kind, Visibility
 from socialsite.core.search import words

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, cast
 
 from django.utils.translation import gettext as _
 
+from feeds.cards.card import Card
 from feeds.discovery.search import queries
 from feeds.discovery.search.cursors import Cursor
 from feeds.discovery.search.language import Question
 from feeds.discovery.search.queries import Sort
-from feeds.home.hydration import Card
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.errors import InvalidInput
+from socialsite.core.positions import Page, Position
 
 if TYPE_CHECKING:
-    from accounts.tokens.requests import Viewer
+    from accounts.request_auth.requests import Viewer
 
 DEFAULT: Sort = "top"
 

@@ -14,17 +14,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from accounts import queries as accounts_queries
+from feeds.cards.card import Card
+from feeds.cards.hydration import Hydration
 from feeds.discovery.search import indexing
 from feeds.discovery.search.cursors import FIRST, Cursor
 from feeds.discovery.search.language import Question
 from feeds.discovery.search.matching import matches
-from feeds.home.hydration import Card, Hydration
-from feeds.home.viewer import reader_of
-from socialsite.core.http.pagination import MAX_TS_MS, Page, Position
+from feeds.readers import reader_of
+from socialsite.core.positions import MAX_TS_MS, Page, Position
 from socialsite.core.search import postings
 
 if TYPE_CHECKING:
-    from accounts.tokens.requests import Viewer
+    from accounts.request_auth.requests import Viewer
 
 Sort = Literal["top", "new"]
 WINDOW = 400
@@ -34,7 +35,7 @@ BLOCK, BLOCK_MAX, GROWTH = 100, 1600, 4
 # their number grows.
 ROUNDS, CHECKED_MAX, PART, PART_GROWTH = 7, 1600, 100, 3
 
-# What results are ordered by; its last number is the id of the post.
+# The key that orders results; its last number is the id of the post.
 Key = tuple[int, ...]
 
 

@@ -8,7 +8,7 @@ from accounts import actions as accounts_actions
 from feeds.discovery.tags import indexing, queries
 from feeds.models import Tag, TagFollow
 from socialsite.core import db
-from socialsite.core.http.errors import QuotaExceeded
+from socialsite.core.errors import QuotaExceeded
 from socialsite.core.text.spans import tag_of
 
 if TYPE_CHECKING:

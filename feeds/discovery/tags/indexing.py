@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from feeds.content.prose import tags_of
+from feeds.content.plain_text import tags_of
 from feeds.models import Kind, Post, PostContent, PostTag, Tag, TagFollow, Visibility
 from socialsite.core import db
 

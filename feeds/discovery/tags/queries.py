@@ -13,18 +13,18 @@ from django.db import connection
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from feeds import queries
-from feeds.home.hydration import Card
+from feeds.cards.card import Card
 from feeds.models import PostTag, Tag, TagFollow, TrendingTag
 from socialsite.core import db
 from socialsite.core.db import page_filling
-from socialsite.core.http.errors import NotFound
-from socialsite.core.http.pagination import NEWEST, Page, Position
+from socialsite.core.errors import NotFound
+from socialsite.core.positions import NEWEST, Page, Position
 from socialsite.core.text import tags
 from socialsite.core.text.spans import tag_of
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from accounts.tokens.requests import Viewer
+    from accounts.request_auth.requests import Viewer
 
 DAY_MS = timedelta(days=1) // timedelta(milliseconds=1)
 WEEK_DAYS = 7

@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from feeds import actions
 from feeds.models import PostContent
-from socialsite.core.media import placeholders
+from socialsite.core.media import picture_placeholders
 
 
 class Command(BaseCommand):
@@ -18,10 +18,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Compute and copy, with progress bars on a terminal, and print a summary."""
         made, last = 0, 0
-        total = placeholders.lacking().count()
+        total = picture_placeholders.lacking().count()
         with tqdm(total=total, unit=" pictures", disable=None, leave=False) as bar:
             while True:
-                ids, added = placeholders.add(last)
+                ids, added = picture_placeholders.add(last)
                 if not ids:
                     break
                 made, last = made + added, ids[-1]

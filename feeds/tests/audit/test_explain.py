@@ -16,10 +16,10 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 from accounts import actions as accounts_actions
 from accounts.models import AuditEntry, Role, User
 from accounts.tests.browsers import browser_of
-from feeds import actions, cache, queries
+from feeds import actions, cache, queries, tiers
 from feeds.audit import explain
 from feeds.audit.reasons import PULLED, Code
-from feeds.delivery.fanout import deliver, plan, sweep, tiers
+from feeds.delivery.fanout import deliver, plan, sweep
 from feeds.delivery.inbox import rebuild, sync
 from feeds.models import FanOut, FanOutChunk, InboxEdge, InboxEntry, InboxState, Mode, Post
 from feeds.tests.exactness.model import PICK, FeedMachine, picked

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from feeds import actions, cache, queries, tasks
+from feeds import actions, cache, queries, tasks, tiers
 from feeds.audit import cache_audit, verify
 from feeds.cache.timeline import member_of
-from feeds.delivery.fanout import sweep, tiers
+from feeds.delivery.fanout import sweep
 from feeds.delivery.inbox import rebuild, sync, trim
 from feeds.models import (
     AuthorHead,
@@ -33,7 +33,7 @@ from feeds.models import (
 from feeds.tests.settling import settle
 from relations import actions as relations_actions
 from socialsite.core.events import relay
-from socialsite.core.http.pagination import Page, Position
+from socialsite.core.positions import Page, Position
 from socialsite.core.redis import bypassed, call
 from socialsite.tests.browser.scraper import scrape
 from socialsite.tests.support.race import Race

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from lxml import html
+from lxml import etree, html
 from rest_framework.test import APIClient
 
 from accounts.models import User
@@ -81,6 +81,58 @@ def test_lists_and_other_programs_get_plain_words(author: User, make_user: Make)
     draft.post("/drafts", {"kind": "article", "title": "T", "content": TEXT})
     assert PLAIN in text_of(draft.get("/drafts"))
     assert PLAIN in text_of(draft.get(f"/posts/{post.pk}/delete"))
+
+
+@pytest.mark.parametrize("content", ["![](1)", "---", "***\n\n![](1)"])
+def test_an_article_without_words_shows_its_title_and_pictures(
+    author: User, make_user: Make, api_for: Make, drain: Callable[[], None], content: str
+) -> None:
+    post = publish(author, content, images=[make_numbered_picture(author, 1).pk])
+    quote, _ = actions.repost(make_user("quoter1"), post.pk, "look")
+    drain()
+    for _again in range(2):  # from the database, then from the cache
+        card = html.fromstring(text_of(Client().get("/@writer1")))
+        quoting = html.fromstring(text_of(Client().get(f"/posts/{quote.pk}")))
+        embedded = html.fromstring(text_of(Client().get(f"/posts/{post.pk}/embed")))
+        for shown, path in (
+            (card, "//*[@data-testid='post']"),
+            (quoting, "//a[@class='quote']"),
+            (embedded, "//*[@data-testid='embedded']"),
+        ):
+            [part] = shown.xpath(path)
+            assert "A title" in part.text_content()
+            assert content not in part.text_content()
+            assert part.xpath(".//img/@alt") == ["picture 1"]
+        for name in ("writer1", "quoter1"):
+            feed = etree.fromstring(Client().get(f"/@{name}/feed.atom").content)
+            [summary] = feed.xpath("//*[local-name()='entry']/*[local-name()='summary']/text()")
+            assert "A title" in summary
+            assert content not in summary
+            assert 'alt="picture 1"' in summary
+        page = text_of(Client().get(f"/posts/{post.pk}"))
+        assert 'property="og:description" content="A title"' in page
+        body = api_for(author).get(f"{V1}posts/{post.pk}").json()
+        assert (body["title"], body["content"]) == ("A title", content)
+        assert "prose" not in body
+
+
+def test_the_size_of_an_embedded_article_without_words_is_that_of_its_title(author: User) -> None:
+    bodies = [
+        Client().get(f"/oembed?url=/posts/{publish(author, content).pk}").json()
+        for content in ("---", "---\n\n" * 9)
+    ]
+    assert bodies[0]["height"] == bodies[1]["height"]
+
+
+def test_the_api_search_reads_no_markdown_of_an_article_without_words(
+    author: User, api_for: Make, drain: Callable[[], None]
+) -> None:
+    post = publish(author, "![](https://a.example/onlyhere.jpg)")
+    drain()
+    client = api_for(author)
+    for question, ids in (("onlyhere", []), ("title -onlyhere", [str(post.pk)])):
+        found = client.get(f"{V1}search/posts", {"q": question}).json()
+        assert [one["id"] for one in found["items"]] == ids
 
 
 def test_the_api_has_the_text_as_it_was_written(author: User, api_for: Make) -> None:

@@ -14,8 +14,8 @@ from feeds.content.polls.definition import LONGEST, SHORTEST
 from feeds.drafts import actions as drafts
 from feeds.models import Draft, OpenPoll, Post, PostContent
 from socialsite.core import db
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.http.json import iso
+from socialsite.core.errors import InvalidInput
+from socialsite.core.times import iso
 from socialsite.tests.support.answers import assert_error
 from socialsite.tests.support.polls import given
 
@@ -66,6 +66,8 @@ WRONG: list[dict[str, Any]] = [
     {"options": ["a", ""]},
     {"options": ["Tea", "tea\u200b"]},
     {"options": ["Caf\u00e9", "CAFE\u0301"]},
+    {"options": ["\u2764", "\u2764\ufe0f"]},
+    {"options": ["\u65e5\u672c", "\u65e5\u672c\u3164"]},
     {"options": ["a", "b"], "lasts": None},
     {"options": ["a", "b"], "lasts": 299},
     {"options": ["a", "b"], "lasts": 30 * 86400 + 1},

@@ -2,8 +2,7 @@
 
 import io
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,10 +17,11 @@ from feeds.content.previews import actions as previews
 from feeds.content.previews import pages, runner
 from feeds.content.previews.addresses import address_of, host_of, is_here
 from feeds.models import FoundPreview, PostContent, PostImage, WantedPreview
+from feeds.tests.content.sites import HTML, Site
 from relations import actions as relations_actions
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.rate_limits.budget import Rate
 
 pytestmark = [
     pytest.mark.django_db,
@@ -29,59 +29,12 @@ pytestmark = [
 ]
 Make = Callable[..., Any]
 V1 = "/api/v1/"
-HTML = "text/html; charset=utf-8"
 
 
 def picture(width: int = 1200, height: int = 630) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", (width, height), "teal").save(out, "PNG")
     return out.getvalue()
-
-
-class Site:
-    """A web site on an address of this machine that is not this site's."""
-
-    def __init__(self) -> None:
-        self.answers: dict[str, tuple[int, dict[str, str], bytes]] = {}
-        self.asked: list[str] = []
-        site = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                site.asked.append(self.path)
-                status, headers, body = site.answers.get(self.path, (404, {}, b""))
-                self.send_response(status)
-                for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args: object) -> None:
-                """Say nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.2", 0), Handler)
-        self.root = f"http://127.0.0.2:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
-        self.thread.start()
-
-    def page(self, path: str, html: str | bytes, kind: str = HTML, **headers: str) -> str:
-        body = html.encode() if isinstance(html, str) else html
-        self.answers[path] = (200, {"Content-Type": kind, **headers}, body)
-        return self.root + path
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    made = Site()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-    made.thread.join()
-
-
-@pytest.fixture
-def previews_on(settings: LazySettings) -> None:
-    settings.LINK_PREVIEWS = settings.OUTGOING_LOOPBACK = True
 
 
 def work() -> None:
@@ -272,8 +225,11 @@ def test_a_long_page_is_read_to_its_limit(site: Site) -> None:
     page = "<title>T</title>" + "x" * 3_000_000
     found = pages.read(site.page("/long", page))
     assert found == pages.Page("T", "", b"")
-    site.page("/a.png", picture() + b"0" * 1_000_001, "image/png")
-    assert pages.read(site.page("/one", GOOD)) == pages.Page("A & B", "Some text.", b"")
+    for size, is_shown in ((pages.PICTURE_BYTES, False), (pages.PICTURE_BYTES - 9000, True)):
+        site.page("/a.png", picture() + b"0" * size, "image/png")
+        shown = pages.read(site.page("/one", GOOD))
+        assert shown is not None
+        assert (shown.title, bool(shown.picture)) == ("A & B", is_shown)
 
 
 def test_which_posts_have_a_preview(settings: LazySettings) -> None:

@@ -15,6 +15,7 @@ from feeds.models import Draft, Post
 from feeds.tests.pictures import make_picture
 from socialsite.core import db
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.budget import Rate
 
 pytestmark = pytest.mark.django_db
 
@@ -146,7 +147,7 @@ def test_a_large_picture_fits_into_a_draft(browser: Client) -> None:
 def test_publishing_drafts_takes_from_the_budget_of_posts(
     browser: Client, me: User, settings: Any
 ) -> None:
-    settings.BUDGETS = {**settings.BUDGETS, budgets.PUBLISH.name: budgets.Rate(1, 1)}
+    settings.BUDGETS = {**settings.BUDGETS, budgets.PUBLISH.name: Rate(1, 1)}
     drafts = [actions.create(me, {"content": "x"}) for _ in range(3)]
     form = {"content": "y", "act": "publish"}
     assert browser.post(f"/drafts/{drafts[0].pk}", form).status_code == 303

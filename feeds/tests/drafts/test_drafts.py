@@ -19,8 +19,8 @@ from feeds.models import Draft, DraftImage, Post
 from feeds.tests.pictures import make_picture
 from relations.tests.helpers import at_once
 from socialsite.core import db
-from socialsite.core.http.errors import InvalidInput, NotFound
-from socialsite.core.media import usage
+from socialsite.core.errors import InvalidInput, NotFound
+from socialsite.core.media import references
 from socialsite.core.models import Media
 from socialsite.tests.support.answers import assert_error, ids, walk
 
@@ -345,9 +345,9 @@ def test_a_deleted_draft_takes_its_pictures_along(me: User, drain: Callable[[], 
 def test_the_picture_of_a_draft_is_for_its_author_only(me: User, make_user: Make) -> None:
     picture = make_picture(me)
     actions.create(me, {"images": [picture.pk]})
-    assert usage.public_names([picture]) == set()
-    assert usage.is_seen_by(picture, me.pk)
-    assert not usage.is_seen_by(picture, make_user().pk)
+    assert references.public_names([picture]) == set()
+    assert references.is_seen_by(picture, me.pk)
+    assert not references.is_seen_by(picture, make_user().pk)
 
 
 def test_a_picture_of_somebody_else_is_refused(me: User, make_user: Make) -> None:

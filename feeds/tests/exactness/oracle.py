@@ -9,7 +9,7 @@ from feeds import queries
 from feeds.discovery.tags import queries as tag_queries
 from feeds.models import Post, Visibility
 from feeds.visibility import visible_to
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 from socialsite.core.text.spans import tag_names
 
 PAGE = 3

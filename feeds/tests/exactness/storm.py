@@ -26,8 +26,8 @@ from feeds.tests.exactness.model import REFUSED
 from feeds.tests.exactness.oracle import all_pages, oracle_pages, shown
 from relations import actions as relations_actions
 from socialsite.core import redis
+from socialsite.core.errors import NotFound, StaleVersion
 from socialsite.core.events import enqueue, relay
-from socialsite.core.http.errors import NotFound, StaleVersion
 
 WRITERS, RELAYS, SWEEPERS, READERS = 2, 2, 2, 3
 # Writers begin so many writes, then rest until so many reads began and ended without a write, while

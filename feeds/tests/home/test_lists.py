@@ -35,8 +35,8 @@ from feeds.cache.timeline import (
 from socialsite.core import redis
 from socialsite.core.cache import reads
 from socialsite.core.cache.lease import LEASE_MS, Lease
-from socialsite.core.http.pagination import NEWEST, Position
 from socialsite.core.ids import MAX_ID, MIN_ID
+from socialsite.core.positions import NEWEST, Position
 from socialsite.core.tests.cache.loading import lease_at_once
 
 pytestmark = pytest.mark.embedded

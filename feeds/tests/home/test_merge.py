@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feeds.home.merge import merge
 from feeds.tests.book_example import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from socialsite.core.db import page_filling
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 pytestmark = pytest.mark.embedded
 

@@ -13,7 +13,7 @@ from feeds.models import AuthorHead, FanOut, InboxEdge, InboxEntry, Post, PostCo
 from feeds.tests.home.follows import follow_all
 from relations import actions as relations_actions
 from socialsite.core import redis
-from socialsite.core.http.pagination import Position, before
+from socialsite.core.positions import Position, before
 
 pytestmark = [
     pytest.mark.full,

@@ -20,7 +20,7 @@ from feeds.models import AuthorHead, Post
 from feeds.tests.home.follows import follow_all
 from relations import actions as relations_actions
 from socialsite.core import db, events
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 from socialsite.tests.support.race import Race
 
 pytestmark = pytest.mark.embedded

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from hypothesis.extra.django import TestCase
-from hypothesis.stateful import run_state_machine_as_test
 
 from accounts import actions as accounts_actions
 from feeds import queries
 from feeds.models import FanOut, InboxEntry, Mode
 from feeds.tests.book_example import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES, place
-from feeds.tests.exactness import model
+from feeds.tests.exactness import histories, model
 from feeds.tests.exactness.oracle import all_pages, assert_exact
 from relations import actions as relations_actions
 from socialsite.core import redis
@@ -185,23 +184,11 @@ def test_the_first_page_costs_a_bounded_number_of_queries_and_the_next_reader_no
     assert len(round_trips) == 2
 
 
-@pytest.mark.once
-def test_the_choices_of_a_history_do_not_depend_on_the_state_of_the_site() -> None:
-    """Hypothesis repeats histories, and the clock and the ids differ then."""
-    state = model.FeedMachine.setup_state()
-    rules = [*state.rules, *state.initializers]
-    assert len(rules) > 20
-    for one in rules:
-        drawn = [repr(strategy) for strategy in one.arguments_strategies.values()]
-        assert "data()" not in drawn, one.function.__name__
-
-
 @pytest.mark.slow(reason="random lives, each feed compared with the oracle")
 @pytest.mark.timeout(0 if "MODEL_EXAMPLES" in os.environ else 600)
 class TestMachine(TestCase):
     """The machine on the database of this run; MODEL_EXAMPLES in the environment: more examples."""
 
     def test_hybrid_is_oracle_whatever_happens(self) -> None:
-        with model.small():
-            runs = int(os.environ.get("MODEL_EXAMPLES", "8"))
-            run_state_machine_as_test(model.FeedMachine, settings=model.lives(runs, steps=30))
+        runs = int(os.environ.get("MODEL_EXAMPLES", "8"))
+        histories.run(model.FeedMachine, model.lives(runs, steps=30))

@@ -14,6 +14,7 @@ from feeds.models import Draft, Post
 from feeds.tests.pictures import make_picture
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.budget import Rate
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def test_a_form_that_arrives_twice_publishes_once(browser: Client) -> None:
 
 
 def test_a_repeat_is_shown_the_post_and_takes_no_budget(browser: Client, settings: Any) -> None:
-    settings.BUDGETS = {**settings.BUDGETS, budgets.PUBLISH.name: budgets.Rate(1, 1)}
+    settings.BUDGETS = {**settings.BUDGETS, budgets.PUBLISH.name: Rate(1, 1)}
     form = {"content": "mine alone", "once": "abc"}
     for _ in range(2):
         answer = browser.post("/posts", form, headers=HTMX)

@@ -14,7 +14,7 @@ from feeds.models import Draft, Post
 from feeds.tests.pictures import make_picture
 from interactions import actions as interactions_actions
 from interactions.models import Comment
-from socialsite.core.http import errors
+from socialsite.core import errors
 from socialsite.core.models import Media
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from accounts.models import User
 from feeds import actions
 from feeds.drafts import actions as draft_actions
 from feeds.models import Draft, Post
-from socialsite.core.http.errors import Unavailable
+from socialsite.core.errors import Unavailable
 
 pytestmark = pytest.mark.django_db
 

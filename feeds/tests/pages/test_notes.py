@@ -13,7 +13,7 @@ from feeds import actions
 from feeds.drafts import actions as drafts
 from feeds.models import Post, PostContent, PostVersion
 from feeds.tests.pictures import make_picture
-from socialsite.core.http.errors import InvalidInput
+from socialsite.core.errors import InvalidInput
 
 pytestmark = pytest.mark.django_db
 

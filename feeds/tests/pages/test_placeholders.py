@@ -17,9 +17,9 @@ from accounts.tests.browsers import browser_of, text_of
 from feeds import actions as feeds_actions
 from feeds import queries
 from feeds.models import PostContent
-from socialsite.core.media import files, pictures, placeholders
+from socialsite.core.media import picture_placeholders, pictures, stored_files
 from socialsite.core.models import Media
-from socialsite.pages.placeholders import placeholder
+from socialsite.pages.picture_placeholders import placeholder
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
@@ -49,7 +49,7 @@ def channels(names: str) -> dict[str, int]:
 
 @pytest.mark.once
 def test_a_placeholder_has_the_colours_of_the_corners_at_their_place() -> None:
-    found = placeholders.of_image(halves())
+    found = picture_placeholders.of_image(halves())
     assert blurhash.components(found) == (4, 3)
     assert len(found) <= Media.PLACEHOLDER_MAX
     steps = channels(placeholder(found))
@@ -66,7 +66,7 @@ def test_a_placeholder_has_the_colours_of_the_corners_at_their_place() -> None:
 def test_transparent_pictures_have_none() -> None:
     image = halves("RGBA")
     image.putalpha(120)
-    assert placeholders.of_image(image) == ""
+    assert picture_placeholders.of_image(image) == ""
     assert placeholder("") == ""
 
 
@@ -114,7 +114,7 @@ def test_the_command_adds_them_to_pictures_and_posts_from_before(
     post = make_post(author, content="old", images=[whole.pk, lost.pk, glass.pk])
     make_post(author, content="without pictures")
     Media.objects.update(placeholder="")
-    files.path_of(lost.thumb_name).unlink()
+    stored_files.path_of(lost.thumb_name).unlink()
     words = PostContent.objects.get(pk=post.pk)
     for image in words.images:
         del image["placeholder"]

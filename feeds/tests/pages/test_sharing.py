@@ -91,6 +91,16 @@ def test_a_feed_reader_loads_a_feed_only_if_it_changed(author: User) -> None:
     assert Client().get(path, headers=again).status_code == 304
 
 
+def test_a_feed_without_posts_changes_with_its_first_post(author: User) -> None:
+    for path in ("/@author/feed.atom", "/tags/tea/feed.atom"):
+        first = Client().get(path)
+        assert found(atom(path), "a:updated/text()") == ["1970-01-01T00:00:00+00:00"]
+        again = {"If-None-Match": first["ETag"]}
+        assert Client().get(path, headers=again).status_code == 304
+    actions.publish(author, content="one #tea")
+    assert Client().get(path, headers=again).status_code == 200
+
+
 def test_a_tag_has_an_atom_feed(author: User, make_user: Make) -> None:
     actions.publish(author, content="one #tea")
     actions.publish(author, content="two #tea", visibility="followers")
@@ -236,3 +246,16 @@ def test_a_page_has_one_canonical_address(author: User) -> None:
         assert f'<link rel="canonical" href="http://testserver{own}">' in text_of(
             Client().get(asked)
         )
+
+
+def test_what_others_show_of_a_page_ends_with_a_whole_character(author: User) -> None:
+    flag = "\U0001f1e9\U0001f1ea"
+    accounts_actions.edit_profile(author, bio="b" * 159 + flag * 20)
+    post = actions.publish(author, content="a" * 39 + flag * 140)
+    shown, _is_new = actions.repost(author, post.pk, "look")
+    for path in ("/@author", f"/posts/{post.pk}", f"/posts/{shown.pk}", f"/posts/{post.pk}/embed"):
+        page = text_of(Client().get(path))
+        assert flag[0] in page
+        # Each half of a flag beside none or one of its kind.
+        halves = re.findall(f"[{flag}]+", page)
+        assert [half for half in halves if len(half) % 2] == []

@@ -18,11 +18,11 @@ from accounts.models import User
 from accounts.tests.browsers import text_of
 from feeds import actions, cache, queries
 from feeds.models import Post, PostContent, RecommendedAuthor
-from feeds.views import pages
 from relations import actions as relations_actions
-from socialsite.core.http.pagination import Position
+from socialsite.core.http import page_sizes
 from socialsite.core.models import Media
-from socialsite.pages.fragments import post_card
+from socialsite.core.positions import Position
+from socialsite.pages.cached_html import post_card
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
@@ -86,13 +86,13 @@ def test_an_empty_feed_page_links_to_the_search(browser: Client, make_post: Make
 
 
 def test_the_feed_is_paged_by_links_and_by_htmx(browser: Client, me: User, make_post: Make) -> None:
-    posts = [make_post(me) for _ in range(pages.PAGE_SIZE + 3)]
+    posts = [make_post(me) for _ in range(page_sizes.PAGE_SIZE + 3)]
     first = browser.get("/")
-    assert shown(first) == names(posts)[: pages.PAGE_SIZE]
+    assert shown(first) == names(posts)[: page_sizes.PAGE_SIZE]
     link = next_link(first)
     assert link is not None
     older = browser.get("/" + link)
-    assert shown(older) == names(posts)[pages.PAGE_SIZE :]
+    assert shown(older) == names(posts)[page_sizes.PAGE_SIZE :]
     assert next_link(older) is None
     assert COMPOSER not in text_of(older)
     assert "<html" in text_of(older)
@@ -108,7 +108,7 @@ def test_only_the_first_page_of_home_moves_the_read_mark(
     browser: Client, me: User, author: User, make_post: Make
 ) -> None:
     relations_actions.follow(me, author)
-    for _ in range(pages.PAGE_SIZE + 1):
+    for _ in range(page_sizes.PAGE_SIZE + 1):
         make_post(author)
     link = next_link(browser.get("/"))
     assert queries.new_count(me) == (0, False)
@@ -380,20 +380,20 @@ def test_a_post_that_one_may_not_see_is_not_found(
 def test_a_profile_shows_the_person_and_their_posts_page_by_page(
     client: Client, browser: Client, me: User, author: User, make_post: Make
 ) -> None:
-    posts = [make_post(author) for _ in range(pages.PAGE_SIZE + 2)]
+    posts = [make_post(author) for _ in range(page_sizes.PAGE_SIZE + 2)]
     private = make_post(author, visibility="followers")
     make_post(me)
     address = f"/@{author.username}"
     for browsing in (client, browser):
         first = browsing.get(address)
-        assert shown(first) == names(posts)[: pages.PAGE_SIZE]
+        assert shown(first) == names(posts)[: page_sizes.PAGE_SIZE]
         part = browsing.get(f"{address}{next_link(first)}", headers=HTMX)
-        assert shown(part) == names(posts)[pages.PAGE_SIZE :]
+        assert shown(part) == names(posts)[page_sizes.PAGE_SIZE :]
         assert "<html" not in text_of(part)
         assert shown(browsing.get(address.upper())) == shown(first)
     relations_actions.follow(me, author)
     assert shown(browser.get(address))[0] == str(private.pk)
-    assert f"<b>{pages.PAGE_SIZE + 3}</b>" in text_of(browser.get(address))
+    assert f"<b>{page_sizes.PAGE_SIZE + 3}</b>" in text_of(browser.get(address))
 
 
 def test_the_blocker_sees_only_the_way_to_unblock(
@@ -473,10 +473,10 @@ def test_search_hides_those_behind_a_block(
 
 
 def test_search_is_paged(client: Client, make_user: Make) -> None:
-    for number in range(pages.PAGE_SIZE + 2):
+    for number in range(page_sizes.PAGE_SIZE + 2):
         make_user(f"annika{number:02d}")
     first = client.get("/search", {"q": "annika", "tab": "people"})
-    assert len(set(found(first))) == pages.PAGE_SIZE
+    assert len(set(found(first))) == page_sizes.PAGE_SIZE
     link = next_link(first)
     assert link is not None
     second = client.get(f"/search{link}")

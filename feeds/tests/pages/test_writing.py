@@ -91,6 +91,9 @@ class TestEmoji:
     def test_an_empty_search_shows_common_ones_in_their_order(self) -> None:
         assert [one.character for one in emojis.named("", "en")] == emojis.COMMON.split()
 
+    for text in ("piñata", "PINATA", "pin\u0303ata", "\uff50iñata"):
+        assert [one.character for one in emojis.named(text, "en")] == ["🪅"]
+
     def test_the_picker_shows_them(self, browser: Client) -> None:
         page = browser.get("/emoji", {"q": "grinning cat"}).content.decode()
         assert 'data-emoji="😺"' in page

@@ -15,8 +15,8 @@ from interactions.models import SubjectType
 from interactions.tests.helpers import drift
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
+from socialsite.core.errors import AppError, NotFound, StaleVersion
 from socialsite.core.events import enqueue
-from socialsite.core.http.errors import AppError, NotFound, StaleVersion
 
 pytestmark = [
     pytest.mark.full,

@@ -16,9 +16,9 @@ from interactions.tests.helpers import drift, pending_events
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import redis
+from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 from socialsite.core.events import relay
-from socialsite.core.http.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 COMMENT = SubjectType.COMMENT
 

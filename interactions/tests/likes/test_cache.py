@@ -37,7 +37,7 @@ from socialsite.core.events.registry import Stage, handlers
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 WORDS = (Commented, CommentDeleted)
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -240,6 +240,7 @@ def read_all(viewers: list[Any], post: int, read: Callable[..., Shown]) -> list[
     return [read(viewer, [post]) for viewer in viewers]
 
 
+@pytest.mark.embedded
 def test_each_change_of_a_count_or_a_like_invalidates_it(writer) -> None:
     post, viewers, act = writer
     before = read_all(viewers, post, shown)
@@ -279,6 +280,7 @@ def test_the_event_invalidates_the_cache_of_a_process_that_died_after_the_commit
     assert read_all(viewers, post, shown) == read_all(viewers, post, true)
 
 
+@pytest.mark.embedded
 def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypatch) -> None:
     post, viewers, act = writer
     redis.call(lambda connection: connection.flushdb())
@@ -459,6 +461,7 @@ def test_a_like_costs_one_round_trip(reader, posts, round_trips) -> None:
     assert len(round_trips) == 1
 
 
+@pytest.mark.embedded
 # --- the threshold ------------------------------------------------------------------------------
 def test_likes_are_complete_above_the_threshold_and_queried_below(
     reader, posts, monkeypatch, django_assert_num_queries
@@ -480,6 +483,7 @@ def test_likes_are_complete_above_the_threshold_and_queried_below(
     assert found == true(reader, ids)
 
 
+@pytest.mark.embedded
 def test_bookmarks_and_reposts_share_the_threshold_that_is_the_higher_one(
     reader, posts, monkeypatch, django_assert_num_queries
 ) -> None:
@@ -557,6 +561,7 @@ def test_a_late_fill_does_not_replace_the_likes_of_a_later_reader(
     assert shown(reader, ids) == true(reader, ids)
 
 
+@pytest.mark.embedded
 def test_values_read_before_redis_was_emptied_are_not_cached(reader, posts, monkeypatch) -> None:
     ids = posts(2)
     actions.like(reader, POST, ids[1])
@@ -579,6 +584,7 @@ def test_a_redis_that_dies_before_the_fill_does_no_harm(
     assert shown(reader, ids) == true(reader, ids)
 
 
+@pytest.mark.embedded
 def test_cached_values_and_leases_expire(reader, posts, monkeypatch, real_lifetimes) -> None:
     (post,) = posts(1)
     keys = [cache._mine(reader.pk), cache.COUNTS.key(post)]

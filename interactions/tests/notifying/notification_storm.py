@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accounts import actions as accounts_actions
-from accounts.live import hints
+from accounts import live_hints
 from accounts.models import User
 from feeds import actions as feeds_actions
 from feeds.models import Kind as PostKind
 from feeds.models import Post
-from interactions import actions, queries
+from interactions import actions, kinds, queries
 from interactions.models import (
     Comment,
     CommentContent,
@@ -29,17 +29,17 @@ from interactions.models import (
     NotificationCause,
     SubjectType,
 )
-from interactions.notifying import fold, kinds
+from interactions.notifying import fold
 from relations import actions as relations_actions
 from relations.models import BLOCKED, FOLLOWS_ME, Relationship
 from relations.tests.helpers import at_once
 from socialsite.core import redis
+from socialsite.core.errors import AppError
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http.api import parse_time
-from socialsite.core.http.errors import AppError
-from socialsite.core.http.json import iso
 from socialsite.core.models import Event
 from socialsite.core.text.mentions import usernames
+from socialsite.core.times import iso
 
 STUCK_SECONDS = 60
 # The host looks at least once in so many actions, however busy the machine is.
@@ -140,7 +140,7 @@ def storm(
         while not over.is_set():
             batch = redis.Batch()
             for person in on.everybody:  # as if their pages were open: relays fold for them at once
-                hints.heartbeat(batch, person.pk)
+                live_hints.heartbeat(batch, person.pk)
             batch.run()
             fold.sweep()
             time.sleep(0.02)

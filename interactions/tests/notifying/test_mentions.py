@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.text import mentions
 from socialsite.pages import jinja
 
@@ -25,6 +25,8 @@ from socialsite.pages import jinja
         ("@abc is short, @abcdefghijklmnopq long, @４四四四 neither", []),
         ("https://x.example/@alice1 https://x.example/?a=@alice1 x/@alice1", []),
         ("see https://x.example/ @alice1.", ["alice1"]),
+        ("иван@yandex.ru, hej @mariö, @jose\u0301", []),
+        ("＠Alice1 안녕@bobby2님", ["alice1", "bobby2"]),
         (" ".join(f"@name{n}" for n in range(12)), [f"name{n}" for n in range(10)]),
     ],
 )
@@ -41,7 +43,7 @@ def test_how_many_are_notified_is_a_number_of_the_table(settings) -> None:
     assert len(mentions.usernames(text)) == 12
 
 
-@given(st.text(alphabet="@ab1_/.:<& 好\n", max_size=40))
+@given(st.text(alphabet="@\uff20ab1_/.:<& 好é\n", max_size=40))
 def test_the_links_of_a_text_are_its_mentions(text) -> None:
     made = str(escape(jinja.linked(text)))
     names = dict.fromkeys(name.lower() for name in re.findall(r'href="/@([^"]+)"', made))

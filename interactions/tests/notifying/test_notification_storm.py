@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 
 from interactions import actions
+from interactions.kinds import COMMENTED, LIKED_POST
 from interactions.models import Like, Notification, NotificationCause, SubjectType
 from interactions.notifying import cause_rows, causes, fold
-from interactions.notifying.kinds import COMMENTED, LIKED_POST
 from interactions.tests.notifying import notification_storm
 from interactions.tests.notifying.notification_storm import Scene, differences, scene, storm
 from relations.tests.helpers import at_once

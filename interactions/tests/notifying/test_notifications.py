@@ -10,13 +10,13 @@ import pytest
 from accounts import actions as accounts_actions
 from accounts.models import Role
 from feeds import actions as feeds_actions
-from interactions import actions, queries
+from interactions import actions, kinds, queries
 from interactions.models import Notification, NotificationCause, SubjectType
-from interactions.notifying import causes, fold, kinds, retention
+from interactions.notifying import causes, fold, retention
 from relations import actions as relations_actions
 from socialsite.core.events import relay
-from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
+from socialsite.core.positions import Position
 
 pytestmark = pytest.mark.django_db
 

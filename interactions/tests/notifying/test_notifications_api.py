@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from drf_spectacular.generators import SchemaGenerator
 
 from accounts import actions as accounts_actions
-from accounts.live import hints
-from interactions import actions, queries
+from accounts import live_hints
+from interactions import actions, kinds, queries
 from interactions.models import Notification, NotificationCause, SubjectType
-from interactions.notifying import cause_rows, fold, kinds
+from interactions.notifying import cause_rows, fold
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 
@@ -114,8 +114,10 @@ def test_open_pages_get_one_hint_and_only_for_news(
     post = make_post(me)
     drain()
     pushed: list[Any] = []
-    monkeypatch.setattr(hints, "push", lambda ids, message: pushed.append((list(ids), message)))
-    monkeypatch.setattr(hints, "online", lambda ids: {me.pk} & set(ids))
+    monkeypatch.setattr(
+        live_hints, "push", lambda ids, message: pushed.append((list(ids), message))
+    )
+    monkeypatch.setattr(live_hints, "online", lambda ids: {me.pk} & set(ids))
     actions.like(people[0], POST, post.pk)
     actions.like(people[1], POST, post.pk)
     relay.relay()
@@ -143,7 +145,7 @@ def test_no_hint_reveals_hidden_content(
     mine = actions.comment(me, post.pk, "mine")
     drain()
     pushed: list[Any] = []
-    monkeypatch.setattr(hints, "push", lambda ids, message: pushed.extend(ids))
+    monkeypatch.setattr(live_hints, "push", lambda ids, message: pushed.extend(ids))
     actions.comment(other, post.pk, "first", mine.pk)
     drain()
     assert pushed.count(me.pk) == 1
@@ -164,7 +166,7 @@ def test_a_ban_that_affects_many_people_does_not_delay_the_relay(
     for person in people:
         relations_actions.follow(spammer, person)
     drain()
-    monkeypatch.setattr(hints, "online", lambda ids: set(ids))
+    monkeypatch.setattr(live_hints, "online", lambda ids: set(ids))
     accounts_actions.ban(spammer)
     relay.relay()
     assert NotificationCause.objects.filter(due__isnull=False).count() == len(people)

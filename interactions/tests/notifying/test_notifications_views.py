@@ -9,9 +9,9 @@ from accounts import actions as accounts_actions
 from accounts.models import Role
 from feeds import actions as feeds_actions
 from interactions import actions
+from interactions.kinds import KINDS
 from interactions.models import Notification, NotificationCause, SubjectType
 from interactions.notifying import wording
-from interactions.notifying.kinds import KINDS
 from relations import actions as relations_actions
 from socialsite.core import redis
 
@@ -83,7 +83,7 @@ def test_the_list_shows_actors_and_actions_and_a_form_marks_it_as_read(
 def test_further_pages_come_as_parts_for_htmx_and_whole_without(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("interactions.views.notifications.PAGE_SIZE", 2)
+    monkeypatch.setattr("socialsite.core.http.page_sizes.PAGE_SIZE", 2)
     fan = make_user()
     for _ in range(3):
         actions.like(fan, POST, make_post(me).pk)
@@ -231,7 +231,7 @@ def test_staff_see_them_read_only(make_user: Any, make_post: Any, drain: Any) ->
 def test_tabs_have_their_own_pages_forms_and_words(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("interactions.views.notifications.PAGE_SIZE", 2)
+    monkeypatch.setattr("socialsite.core.http.page_sizes.PAGE_SIZE", 2)
     assert "Nobody has mentioned you yet" in page(browser, "/notifications?tab=mentions")
     assert "Nobody follows you yet" in page(browser, "/notifications?tab=follows")
     fan = make_user()
@@ -257,7 +257,7 @@ def test_a_page_without_scripts_counts_as_read_when_its_picture_is_loaded(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     """What it does not show, and whoever arrives meanwhile, stays unread."""
-    monkeypatch.setattr("interactions.views.notifications.PAGE_SIZE", 2)
+    monkeypatch.setattr("socialsite.core.http.page_sizes.PAGE_SIZE", 2)
     fan, posts = make_user(), [make_post(me) for _ in range(3)]
     for post in posts:
         actions.like(fan, POST, post.pk)

@@ -21,7 +21,7 @@ from interactions.notifying import push
 from relations import actions as relations_actions
 from socialsite.core.events import enqueue, relay
 from socialsite.core.models import Event
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import vapid
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,8 @@ from feeds import queries as feeds_queries
 from interactions import actions, queries
 from interactions.models import SubjectType
 from relations import actions as relations_actions
-from socialsite.core.http.pagination import Position
 from socialsite.core.media import pictures
+from socialsite.core.positions import Position
 
 pytestmark = pytest.mark.django_db
 

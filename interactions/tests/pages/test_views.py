@@ -13,7 +13,7 @@ from feeds import actions as feeds_actions
 from interactions import actions
 from interactions.models import Comment, Like, Subject, SubjectType
 from relations import actions as relations_actions
-from socialsite.core.http import errors
+from socialsite.core import errors
 
 pytestmark = pytest.mark.django_db
 
@@ -53,9 +53,9 @@ def test_htmx_gets_the_button_in_its_new_state(browser, post, author) -> None:
     address = f"/posts/{post.pk}/like"
     for liked, count, pressed in (("1", 2, "true"), ("1", 2, "true"), ("0", 1, "false")):
         answer = browser.post(address, {"liked": liked}, headers=HTMX)
-        text = text_of(answer)
+        text = " ".join(text_of(answer).split())
         assert answer.status_code == 200
-        assert text.strip().startswith("<button")
+        assert text.startswith("<button")
         assert f'form="acts" formaction="{address}"' in text
         assert f'aria-pressed="{pressed}"' in text
         assert f'data-testid="like-count">{count}<' in text
@@ -160,10 +160,8 @@ def test_after_a_deletion_the_reader_is_on_the_same_page_again(browser, post, me
 def test_htmx_gets_only_what_is_left_of_a_deleted_comment(browser, post, me, author) -> None:
     root, alone = actions.comment(me, post.pk, "1"), actions.comment(me, post.pk, "2")
     actions.comment(author, post.pk, "3", root.pk)
-    answer = text_of(browser.post(f"/comments/{root.pk}/delete", headers=HTMX))
-    assert answer.strip().startswith(
-        f'<li class="comment comment-gone thread" id="comment-{root.pk}"'
-    )
+    answer = " ".join(text_of(browser.post(f"/comments/{root.pk}/delete", headers=HTMX)).split())
+    assert answer.startswith(f'<li class="comment comment-gone thread" id="comment-{root.pk}"')
     assert "1 reply" in answer
     answer = text_of(browser.post(f"/comments/{alone.pk}/delete", headers=HTMX))
     assert "<li" not in answer

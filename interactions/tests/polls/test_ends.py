@@ -20,7 +20,7 @@ from interactions.models import NotificationCause, ReportedKind
 from interactions.notifying import causes, wording
 from interactions.tests.polls.counts_and_ends import read
 from relations import actions as relations_actions
-from socialsite.core.http.errors import PollClosed
+from socialsite.core.errors import PollClosed
 from socialsite.core.models import Event
 from socialsite.tests.support.polls import given
 

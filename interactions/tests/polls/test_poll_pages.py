@@ -29,7 +29,7 @@ def post(author: User) -> Post:
 
 def test_a_form_votes_and_leads_back(reader: User, post: Post) -> None:
     browser = browser_of(reader)
-    page = text_of(browser.get(f"/posts/{post.pk}"))
+    page = " ".join(text_of(browser.get(f"/posts/{post.pk}")).split())
     assert page.count(f'type="radio" name="poll-{post.pk}"') == 2
     assert "%</span>" not in page
     assert "ends in " in page

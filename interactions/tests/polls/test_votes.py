@@ -14,13 +14,13 @@ from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from feeds.models import Post
 from interactions import actions, cache, queries
-from interactions.actions import polls, recount
+from interactions.actions import recount, votes
 from interactions.models import Tally, Vote
 from interactions.tests.polls.counts_and_ends import close, read
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import redis
-from socialsite.core.http.errors import AlreadyVoted, AppError, NotFound, PollClosed
+from socialsite.core.errors import AlreadyVoted, AppError, NotFound, PollClosed
 from socialsite.tests.support.answers import assert_error
 from socialsite.tests.support.polls import given
 
@@ -161,8 +161,8 @@ def test_counts_are_exact_before_and_after_folding(
             assert not Vote.objects.filter(waiting__isnull=False).exists()
     assert read(author, several) == (5, [5, 2, 1], [])
     assert Vote.objects.filter(waiting=several.pk).count() == 2
-    polls.fold_votes(several.pk)
-    polls.fold_votes(several.pk)
+    votes.fold_votes(several.pk)
+    votes.fold_votes(several.pk)
     redis.call(lambda connection: connection.flushdb())
     assert read(author, several) == (5, [5, 2, 1], [])
     assert Tally.objects.get().people == 5
@@ -171,7 +171,7 @@ def test_counts_are_exact_before_and_after_folding(
 def test_many_waiting_votes_are_folded_by_a_voter(
     author: User, make_user: Make, post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polls, "FOLD_AT", 3)
+    monkeypatch.setattr(votes, "FOLD_AT", 3)
     for _ in range(4):
         actions.vote(make_user(), post.pk, [2])
     assert Vote.objects.filter(waiting=post.pk).count() == 1
@@ -246,7 +246,7 @@ def test_the_recount_finds_and_repairs_wrong_votes(
 ) -> None:
     for number in range(3):
         actions.vote(make_user(), several.pk, [0, number])
-    polls.fold_votes(several.pk)
+    votes.fold_votes(several.pk)
     actions.vote(make_user(), several.pk, [2])
     actions.vote(make_user(), post.pk, [1])
     assert recount.run().wrong == 0
@@ -295,11 +295,11 @@ def test_many_people_and_folds_at_once_lose_no_vote(
     def work(part: list[User]) -> None:
         for number, person in enumerate(part):
             actions.vote(person, several.pk, [0, number % 3])
-            polls.fold_votes(several.pk, wait=number % 2 == 0)
+            votes.fold_votes(several.pk, wait=number % 2 == 0)
 
     assert at_once([partial(work, people[n::4]) for n in range(4)]) == [None] * 4
     assert read(author, several) == (16, [16, 4, 4], [])
-    polls.fold_votes(several.pk)
+    votes.fold_votes(several.pk)
     redis.call(lambda connection: connection.flushdb())
     assert read(author, several) == (16, [16, 4, 4], [])
     assert recount.run().wrong == 0

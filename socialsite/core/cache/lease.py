@@ -35,7 +35,7 @@ class Lease:
     def __init__(self, batch: redis.Batch, keys: Sequence[str]) -> None:
         self.token = _LEASE + secrets.token_bytes(8)
         self.keys = keys
-        # Of a `TaggedCache`: the token of the epoch, from before the database is read.
+        # In a `TaggedCache`: the token of the epoch, from before the database is read.
         self.epoch: Promise[bytes | None] = Promise()
         self._acquired: Promise[list[int]] = Promise()
         if keys and not batch.in_transaction:
@@ -54,7 +54,7 @@ class Lookup:
     def __init__(self, idents: Collection[int]) -> None:
         self._idents = idents
         self.found: dict[int, bytes] = {}
-        # Of a `TaggedCache`: the token of the epoch, and the ids whose values carry another.
+        # In a `TaggedCache`: the token of the epoch, and the ids whose values carry another.
         self.token: bytes | None = None
         self.stale: list[int] = []
 

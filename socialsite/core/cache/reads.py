@@ -11,6 +11,11 @@ only place that knows it (docs/decisions/0001):
   is filled with rows from before the commit.
 - A read is never older than the reads in its `after`. Caches are asked for those first; if one of
   them comes from the database, the read does too, in the same statement.
+
+The family: `Read` is one answer. `ById` has an answer for each id, and knows which are missing;
+`Values` has one cached value for each id (cards, people, counts, `Numbers`), `Runs` of
+`feeds.cache.timeline` the beginning of a list (inbox, outboxes, open fan-outs), and `Marked` of
+`interactions.cache` the marks that a person set on some ids (likes, bookmarks, votes).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

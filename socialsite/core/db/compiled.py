@@ -5,7 +5,7 @@ Queries are still written only with the ORM, and values are passed as parameters
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec
+from typing import Any, Generic, NamedTuple, ParamSpec
 
 from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models import QuerySet, Value
@@ -38,8 +38,9 @@ class Compiled(Generic[P]):
     def __init__(self, make: Callable[P, Any]) -> None:
         functools.update_wrapper(self, make)
         self._built = functools.lru_cache(KEPT)(
-            lambda shape, names: _Built(make, shape, dict(names))
+            lambda shape, names, place: _Built(make, shape, dict(names), place)
         )
+        self._columns: int | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> list[Any]:
         """Run the query."""
@@ -52,12 +53,30 @@ class Compiled(Generic[P]):
 
     def statement(self, *args: P.args, **kwargs: P.kwargs) -> Statement:
         """Return the statement, to be part of another one; no collection may be empty."""
-        found = self._bound(args, kwargs)
-        if found is None:
-            raise ValueError("there is no statement for an empty collection")
-        return found[0].statement(found[1])
+        built, values = self._found(args, kwargs)
+        return built.statement(values)
 
-    def _bound(self, args: Any, kwargs: Any) -> "tuple[_Built, list[Any]] | None":
+    def columns(self, args: Any, kwargs: Any) -> int:
+        """Return the number of columns, the same for all arguments."""
+        if self._columns is None:
+            self._columns = self._found(args, kwargs)[0].columns
+        return self._columns
+
+    def part(self, place: "Place", args: Any, kwargs: Any) -> Statement:
+        """Return the statement with the columns of its place in a union."""
+        built, values = self._found(args, kwargs, place)
+        return built.statement(values)
+
+    def _found(
+        self, args: Any, kwargs: Any, place: "Place | None" = None
+    ) -> "tuple[_Built, list[Any]]":
+        if (found := self._bound(args, kwargs, place)) is None:
+            raise ValueError("there is no statement for an empty collection")
+        return found
+
+    def _bound(
+        self, args: Any, kwargs: Any, place: "Place | None" = None
+    ) -> "tuple[_Built, list[Any]] | None":
         """Return the built query for arguments of these kinds, and their values."""
         shape: list[int] = []
         values: list[Any] = []
@@ -76,7 +95,7 @@ class Compiled(Generic[P]):
                 values += many
         if 0 in shape:
             return None
-        return self._built(tuple(shape), tuple(sorted(kwargs.items()))), values
+        return self._built(tuple(shape), tuple(sorted(kwargs.items())), place), values
 
 
 def compiled(make: Callable[P, Any]) -> Compiled[P]:
@@ -90,33 +109,48 @@ def compiled(make: Callable[P, Any]) -> Compiled[P]:
     return Compiled(make)
 
 
-# Pads a query that has fewer columns than those it is run together with.
-PADDING = Value(0)
+class Place(NamedTuple):
+    """The place of a query in a union: it has so many columns, and then its number, from 0."""
+
+    columns: int
+    number: int
+
+    def padded(self, rows: "QuerySet[Any, Any]") -> "QuerySet[Any, Any]":
+        """Return a `values_list` with its additional columns."""
+        own = rows._fields  # type: ignore[attr-defined]
+        padding = [Value(0)] * (self.columns - len(own))
+        return rows.values_list(*own, *padding, Value(self.number))
 
 
 class UnionRead:
     """Compiled queries that are `add`ed one by one and run as one statement, at the same moment.
 
-    All queries select the same number of integer columns; the last is the query's index, which they
-    get as `number`.
+    All columns are integers.
     """
 
     def __init__(self) -> None:
-        self._queries: list[Statement] = []
+        self._queries: list[tuple[Compiled[...], Any, Any]] = []
         self._found: list[list[Any]] = []
 
-    def add(self, query: Compiled[...], *args: Any, **kwargs: Any) -> list[Any]:
+    def add(self, query: Compiled[P], *args: P.args, **kwargs: P.kwargs) -> list[Any]:
         """Add a query; return the list that `run` fills with its rows, in no order."""
-        self._queries.append(query.statement(*args, **kwargs, number=len(self._queries)))
+        self._queries.append((query, args, kwargs))
         found: list[Any] = []
         self._found.append(found)
         return found
 
     def run(self) -> None:
         """Run the queries, if there are any."""
-        if self._queries:
-            for found, rows in zip(self._found, db.read_union(*self._queries), strict=True):
-                found += rows
+        if not self._queries:
+            return
+        widths = [query.columns(args, kwargs) for query, args, kwargs in self._queries]
+        most = max(widths)
+        parts = [
+            query.part(Place(most, number), args, kwargs)
+            for number, (query, args, kwargs) in enumerate(self._queries)
+        ]
+        for found, rows, width in zip(self._found, db.read_union(*parts), widths, strict=True):
+            found += [row[:width] for row in rows]
 
 
 class CompiledUpdate(Compiled[P]):
@@ -140,7 +174,11 @@ class _Built:
     """One statement, and the argument that belongs to each of its parameters."""
 
     def __init__(
-        self, make: Callable[..., Any], shape: tuple[int, ...], names: dict[str, Any]
+        self,
+        make: Callable[..., Any],
+        shape: tuple[int, ...],
+        names: dict[str, Any],
+        place: Place | None,
     ) -> None:
         stand_ins: list[Any] = []
         count = 0
@@ -158,6 +196,8 @@ class _Built:
             count += max(kind, 1)
         made = make(*stand_ins, **names)
         queryset, values = made if isinstance(made, tuple) else (made, {})
+        if place is not None:
+            queryset = place.padded(queryset)
         query = queryset.query
         if values:
             query = query.chain(UpdateQuery)
@@ -170,7 +210,8 @@ class _Built:
         if used != set(range(count)):
             raise ValueError(f"not every value is a parameter of {self._sql}")
         columns = [column[0] for column in compiler.select or ()]
-        # Of the columns with converters: their index and their expression.
+        self.columns = len(columns)
+        # Index and expression of each column with converters.
         self._converted = [(i, columns[i]) for i in compiler.get_converters(columns)]
         self._is_locking = query.select_for_update
         self._is_flat = queryset._iterable_class is FlatValuesListIterable

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from socialsite.core.http.pagination import Page, Position, before
+from socialsite.core.positions import Page, Position, before
 
 T = TypeVar("T")
 

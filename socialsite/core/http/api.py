@@ -24,15 +24,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from socialsite.core.http import errors
+from socialsite.core import errors
 from socialsite.core.http.json import dumps
-from socialsite.core.http.pagination import MAX_TS_MS, Position
+from socialsite.core.http.page_sizes import FEED_MAX, FEED_SIZE, LIST_MAX, LIST_SIZE
 from socialsite.core.ids import MAX_ID
+from socialsite.core.positions import MAX_TS_MS, Position
 
 logger = logging.getLogger(__name__)
 
-LIST_SIZE, LIST_MAX = 20, 100
-FEED_SIZE, FEED_MAX = 10, 20
 RETRY_AFTER_UNAVAILABLE = 3
 
 
@@ -64,6 +63,16 @@ def page_params(
     if max_time:
         return Position(_int_param(max_time, "max_time", 0, 0, MAX_TS_MS), 0), size
     return None, size
+
+
+def feed_params(request: HttpRequest | Request) -> tuple[Position | None, int]:
+    """Do the same with the sizes of a list of posts."""
+    return page_params(request, default=FEED_SIZE, maximum=FEED_MAX)
+
+
+def cursor_of(request: HttpRequest | Request) -> Position | None:
+    """Return the place after which a page begins; raises InvalidInput."""
+    return page_params(request)[0]
 
 
 def size_of(request: HttpRequest | Request, *, default: int, maximum: int) -> int:
@@ -124,7 +133,7 @@ def to_app_error(error: BaseException) -> errors.AppError:
             return errors.NotFound()
         case exceptions.MethodNotAllowed():
             return errors.MethodNotAllowed()
-        case exceptions.UnsupportedMediaType() | exceptions.NotAcceptable():
+        case exceptions.UnsupportedMediaType():
             return errors.UnsupportedMedia(_("This content type is not supported here."))
         case exceptions.Throttled():
             return errors.RateLimited(retry_after=int(getattr(error, "wait", None) or 1))

@@ -4,7 +4,7 @@
   script that keeps drafts in the browser (`static/js/drafts.js`). That script deletes a draft only
   then, never because its form was sent.
 - A form that arrives again with the same key and the same content has no second effect
-  (`socialsite.core.http.idempotency.once`).
+  (`socialsite.core.requests.idempotency.once`).
 """
 
 import hashlib

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from django.http import HttpRequest
 
-from socialsite.core.http.errors import InvalidInput
+from socialsite.core.errors import InvalidInput
 
 # The field of the form with the names of the last warning, and the error that shows them.
 FIELD, ERROR = "told", "unseen"

@@ -1,31 +1,26 @@
-"""JSON on the wire: orjson as DRF's renderer and parser, and the format of times.
+"""JSON on the wire: orjson as DRF's renderer and parser.
 
 Separate from `core.http.api`, because DRF imports this module while it imports its views.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
 import orjson
 from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import NotAcceptable
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
-from socialsite.core.http import errors
+from socialsite.core import errors
 
 NESTING_MAX = 32
 _BRACKETS = b"[{]}"
 _NO_MARKS = bytes(set(range(256)) - {*_BRACKETS, *b'"'})
 # As signed bytes: an opening bracket adds one level, a closing one removes one.
 _LEVELS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")
-
-
-def iso(ts_ms: int) -> str:
-    """Format a Unix time in ms as `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
-    seconds, ms = divmod(ts_ms, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{ms:03d}Z"
 
 
 def dumps(data: Any) -> bytes:
@@ -64,6 +59,22 @@ class OrjsonRenderer(BaseRenderer):
     ) -> bytes:
         """Return the body; empty for an answer without content."""
         return b"" if data is None else dumps(data)
+
+
+class JsonForAll(DefaultContentNegotiation):
+    """Choose the format that `Accept` prefers, the first one if it names no other.
+
+    The API never refuses a client that accepts only what a browser accepts, HTML for instance.
+    """
+
+    def select_renderer(
+        self, request: Any, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        """Return a renderer and its media type."""
+        try:
+            return super().select_renderer(request, renderers, format_suffix)
+        except NotAcceptable:
+            return renderers[0], renderers[0].media_type
 
 
 class OrjsonParser(BaseParser):

@@ -2,13 +2,15 @@
 
 from drf_spectacular.utils import OpenApiParameter
 
-from socialsite.core.http.api import FEED_MAX, FEED_SIZE, LIST_MAX, LIST_SIZE
+from socialsite.core.http.page_sizes import FEED_MAX, FEED_SIZE, LIST_MAX, LIST_SIZE
 
 
 def _page(default: int, maximum: int) -> list[OpenApiParameter]:
     return [
         OpenApiParameter("cursor", str, description="`next` of the previous page"),
-        OpenApiParameter("size", int, description=f"1 to {maximum}, default {default}"),
+        OpenApiParameter(
+            "size", {"type": "integer", "minimum": 1, "maximum": maximum, "default": default}
+        ),
     ]
 
 

@@ -1,9 +1,40 @@
 """Serializer fields with limits that those of DRF lack."""
 
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import Any, cast
 
+from django.core.validators import MaxLengthValidator
 from rest_framework import serializers
+from rest_framework.utils.formatting import lazy_format
+
+from socialsite.core.text import clean
+
+
+class _MaxStoredLength(MaxLengthValidator):
+    """Count the characters that will be stored: a line end is one, however it was sent."""
+
+    def __init__(self, most: int, message: Any, stored: Callable[[str], str]) -> None:
+        super().__init__(most, message)
+        self._stored = stored
+
+    def clean(self, x: Any) -> int:
+        """Return the length of a text as it is stored."""
+        return len(self._stored(x))
+
+
+class TextField(serializers.CharField):
+    """A text that people write, as they wrote it, with at most `max_length` characters to store.
+
+    `stored` returns what is stored of a text.
+    """
+
+    def __init__(
+        self, *, max_length: int, stored: Callable[[str], str] = clean, **kwargs: Any
+    ) -> None:
+        super().__init__(trim_whitespace=False, **kwargs)
+        text: Any = self.error_messages["max_length"]
+        message: Any = lazy_format(text, max_length=max_length)
+        self.validators.append(_MaxStoredLength(max_length, message, stored))
 
 
 class ShortListField(serializers.ListField):

@@ -4,19 +4,19 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
+from rest_framework import serializers, status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from socialsite.core.errors import InvalidInput, NotAuthenticated, NotFound
 from socialsite.core.http.api import ErrorSerializer
-from socialsite.core.http.errors import InvalidInput, NotAuthenticated, NotFound
-from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
-from socialsite.core.media import pictures
+from socialsite.core.media import encoding, pictures
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
+from socialsite.core.requests.idempotency import Created, idempotent
 
 
 class UploadSerializer(serializers.Serializer[Any]):
@@ -42,6 +42,9 @@ class MediaSerializer(serializers.Serializer[Any]):
     alt = serializers.CharField()
     placeholder = serializers.CharField(
         help_text="a BlurHash to show until the picture is loaded, empty if it has transparency"
+    )
+    animated = serializers.BooleanField(
+        help_text="the file is an animation, of which only the first frame is stored"
     )
 
 
@@ -97,12 +100,15 @@ class MediaView(APIView):
         alt = pictures.clean_alt(request.POST.get("alt", ""))
         pictures.check_space(_owner(request))
         # Decoded before the transaction of the Idempotency-Key begins: decoding takes long.
-        picture = pictures.encode(file, _owner(request))
+        picture = encoding.encode(file, _owner(request))
         file.seek(0)
         with pictures.no_orphans(picture):
-            return self._store(request, picture, alt)
+            answer = self._store(request, picture, alt)
+        if answer.status_code == status.HTTP_201_CREATED:  # a repeat may find the picture gone
+            answer.data["animated"] = picture.is_animated
+        return answer
 
     @idempotent(_show)
-    def _store(self, request: Request, picture: pictures.Picture, alt: str) -> Created:
+    def _store(self, request: Request, picture: encoding.Picture, alt: str) -> Created:
         item = pictures.store(_owner(request), picture, alt)
         return Created(item.pk, Response(shape(item), status=201))

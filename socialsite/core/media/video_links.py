@@ -2,7 +2,7 @@
 
 The site never fetches them. An address must show where it leads: it needs a host name that is
 public in form, without a user name, a password, or a number as host. A name in another script is
-shown in its ASCII form (`xn--…`), so that it cannot imitate another one.
+stored and shown in its ASCII form (`xn--…`), so that it cannot imitate another one.
 """
 
 from urllib.parse import urlsplit
@@ -10,9 +10,19 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_domain_name
 
+from socialsite.core.text.urls import ascii_url
+
 URL_MAX = 500
 _SCHEME = "https://"
 _REFUSED = frozenset(" \"'<>\\^`{|}")
+
+
+def normal(address: str) -> str:
+    """Return an address as it is stored and requested; a malformed one stays, to be rejected."""
+    try:
+        return ascii_url(address)
+    except ValueError:
+        return address
 
 
 def host_of(address: str) -> str:

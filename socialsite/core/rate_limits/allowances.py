@@ -13,10 +13,10 @@ from typing import NamedTuple
 from django.utils.translation import ngettext
 
 from socialsite.core import db
-from socialsite.core.http.errors import RateLimited
+from socialsite.core.errors import RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.rate_limits.buckets import Take
-from socialsite.core.rate_limits.budgets import HOUR, MINUTE, Budget, Rate
+from socialsite.core.rate_limits.budget import HOUR, MINUTE, Budget, Rate
 
 SECOND = 1_000_000  # in microseconds, the unit of the rows
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from socialsite.core import redis
-from socialsite.core.http.errors import RateLimited
-from socialsite.core.rate_limits.budgets import Budget
+from socialsite.core.errors import RateLimited
+from socialsite.core.rate_limits.budget import Budget
 
 
 class Take(NamedTuple):

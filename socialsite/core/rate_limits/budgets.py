@@ -12,150 +12,90 @@
 - docs/abuse.md shows this table; a test compares the two.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import NamedTuple
 
-from django.conf import settings
-
-PREFIX = "BUDGET_"
-MINUTE, HOUR = 60, 3600
-CAPACITY_MAX, HOURLY_MAX = 1_000_000, 100_000_000
-
-
-class Per(StrEnum):
-    """The owner of a budget; the values appear in the docs."""
-
-    PERSON = "person"
-    ADDRESS = "address"
-    NETWORK = "network"
-    VISITOR = "person, or address of a guest"
-    GUEST = "address of a guest"
-    ASKER = "person, and address"
-    RECIPIENT = "recipient"
-    LINKS = "account and recipient"
-    SITE = "whole site"
-    SERVICE = "service key"
-    SOCKET = "socket"
-    TEXT = "text"
-    ACCOUNT = "account"
-    HERE = "account and address"
-    DEVICE = "account and browser"
-    HOST = "host of a link"
-
-
-class Store(StrEnum):
-    """The place where a budget is counted; the values appear in the docs."""
-
-    DATABASE = "database"
-    REDIS = "Redis"
-    PROCESS = "process"
-    NOWHERE = "-"
-
-
-class Rate(NamedTuple):
-    """Bucket size, and tokens refilled in an hour (0: no refill)."""
-
-    capacity: int
-    hourly: float
-
-    @property
-    def per_second(self) -> float:
-        """Tokens refilled in a second."""
-        return self.hourly / HOUR
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """One row of the table."""
-
-    name: str
-    capacity: int
-    hourly: float
-    per: Per
-    store: Store
-    about: str
-    # Taken only for pages after the first, which are requested with `cursor` or `max_time`.
-    deep: bool = False
-
-    @property
-    def default(self) -> Rate:
-        """The rate that applies unless the environment sets another one."""
-        return Rate(self.capacity, self.hourly)
-
-    @property
-    def rate(self) -> Rate | None:
-        """The effective rate; None for no limit."""
-        rates: Mapping[str, Rate | None] = settings.BUDGETS
-        return rates.get(self.name, self.default)
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that sets the rate."""
-        return PREFIX + self.name.upper()
-
-
-@dataclass(frozen=True, slots=True)
-class Guesses(Budget):
-    """Free failures: each failure after them doubles the wait before the next attempt.
-
-    The wait starts at `step` seconds and is `cap` seconds at most. Failures expire `window` seconds
-    after the first one. With `idle`, they expire `window` seconds after the last attempt, and at
-    once after a success (`accounts.sign_in.attempts`).
-    """
-
-    cap: int = field(default=MINUTE, kw_only=True)
-    step: int = field(default=1, kw_only=True)
-    idle: bool = field(default=False, kw_only=True)
-
-
-def window_of(rate: Rate) -> int:
-    """Return the seconds after which failures expire: the time in which the bucket refills."""
-    return round(rate.capacity * HOUR / rate.hourly)
-
+from socialsite.core.rate_limits.budget import MINUTE, PREFIX, Budget, Guesses, Per, Rate, Store
 
 # --- counted in the database --------------------------------------------------------------------
 SIGN_UP = Budget(
-    *("sign_up", 20, 60, Per.ADDRESS, Store.DATABASE),
+    "sign_up",
     "Accounts created. A refused sign-up counts as sign_up_refused instead.",
+    capacity=20,
+    hourly=60,
+    per=Per.ADDRESS,
+    store=Store.DATABASE,
 )
 SIGN_UP_NETWORK = Budget(
-    *("sign_up_network", 100, 300, Per.NETWORK, Store.DATABASE),
+    "sign_up_network",
     "Accounts created from one network.",
+    capacity=100,
+    hourly=300,
+    per=Per.NETWORK,
+    store=Store.DATABASE,
 )
 MAIL_ASKER = Budget(
-    *("mail_asker", 20, 30, Per.ASKER, Store.DATABASE),
+    "mail_asker",
     "Mails requested, sent or not: links that confirm an address or set a new password.",
+    capacity=20,
+    hourly=30,
+    per=Per.ASKER,
+    store=Store.DATABASE,
 )
 MAIL_NETWORK = Budget(
-    *("mail_network", 60, 120, Per.NETWORK, Store.DATABASE),
+    "mail_network",
     "The same mails, requested from one network.",
+    capacity=60,
+    hourly=120,
+    per=Per.NETWORK,
+    store=Store.DATABASE,
 )
 MAIL_RECIPIENT = Budget(
-    *("mail_recipient", 3, 4, Per.LINKS, Store.DATABASE),
+    "mail_recipient",
     "Mails of one kind that somebody requested; further mails are not sent.",
+    capacity=3,
+    hourly=4,
+    per=Per.LINKS,
+    store=Store.DATABASE,
 )
 MAIL_MAILBOX = Budget(
-    *("mail_mailbox", 10, 10, Per.RECIPIENT, Store.DATABASE),
+    "mail_mailbox",
     "The same mails for all accounts together; further mails are not sent.",
+    capacity=10,
+    hourly=10,
+    per=Per.RECIPIENT,
+    store=Store.DATABASE,
 )
 MAIL_SITE = Budget(
-    *("mail_site", 300, 600, Per.SITE, Store.DATABASE),
+    "mail_site",
     "Mails that somebody requested; further mails are sent later.",
+    capacity=300,
+    hourly=600,
+    per=Per.SITE,
+    store=Store.DATABASE,
 )
 NOTICE = Budget(
-    *("notice", 5, 10, Per.RECIPIENT, Store.DATABASE),
+    "notice",
     "Notices of one kind about one account: a changed password, address or second factor.",
+    capacity=5,
+    hourly=10,
+    per=Per.RECIPIENT,
+    store=Store.DATABASE,
 )
 NOTICE_SITE = Budget(
-    *("notice_site", 1000, 2000, Per.SITE, Store.DATABASE),
+    "notice_site",
     "Notices of changed passwords, addresses and second factors; further notices are sent later.",
+    capacity=1000,
+    hourly=2000,
+    per=Per.SITE,
+    store=Store.DATABASE,
 )
 INTROSPECT_REFUSED = Budget(
-    *("introspect_refused", 20, 60, Per.ADDRESS, Store.DATABASE),
+    "introspect_refused",
     "Introspections without a valid service key.",
+    capacity=20,
+    hourly=60,
+    per=Per.ADDRESS,
+    store=Store.DATABASE,
 )
 
 # --- failed attempts, counted in the database ---------------------------------------------------
@@ -164,163 +104,239 @@ INTROSPECT_REFUSED = Budget(
 # not the attacker. A success resets the first two budgets.
 QUARTER = 15 * MINUTE
 LOGIN_HERE = Guesses(
-    *("login_here", 5, 5, Per.HERE, Store.DATABASE), "Wrong passwords.", cap=QUARTER, idle=True
+    "login_here",
+    "Wrong passwords.",
+    capacity=5,
+    hourly=5,
+    per=Per.HERE,
+    cap=QUARTER,
+    idle=True,
 )
 LOGIN_DEVICE = Guesses(
-    *("login_device", 5, 5, Per.DEVICE, Store.DATABASE),
+    "login_device",
     "Wrong passwords from a browser that signed in to the account before.",
+    capacity=5,
+    hourly=5,
+    per=Per.DEVICE,
     cap=QUARTER,
     idle=True,
 )
 LOGIN_ADDRESS = Guesses(
-    *("login_address", 50, 50, Per.ADDRESS, Store.DATABASE), "Wrong passwords of strangers."
+    "login_address",
+    "Wrong passwords of strangers.",
+    capacity=50,
+    hourly=50,
+    per=Per.ADDRESS,
 )
 LOGIN_ACCOUNT = Guesses(
-    *("login_account", 100, 100 / 24, Per.ACCOUNT, Store.DATABASE), "Wrong passwords of strangers."
+    "login_account",
+    "Wrong passwords of strangers.",
+    capacity=100,
+    hourly=100 / 24,
+    per=Per.ACCOUNT,
 )
 # Codes are short, but only somebody who knows the password can try one.
 CODE_HERE = Guesses(
-    *("code_here", 5, 5, Per.HERE, Store.DATABASE), "Wrong codes.", cap=QUARTER, idle=True
+    "code_here",
+    "Wrong codes.",
+    capacity=5,
+    hourly=5,
+    per=Per.HERE,
+    cap=QUARTER,
+    idle=True,
 )
 CODE_DEVICE = Guesses(
-    *("code_device", 5, 5, Per.DEVICE, Store.DATABASE),
+    "code_device",
     "Wrong codes from a browser that signed in to the account before.",
+    capacity=5,
+    hourly=5,
+    per=Per.DEVICE,
     cap=QUARTER,
     idle=True,
 )
 CODE_ACCOUNT = Guesses(
-    *("code_account", 10, 10 / 24, Per.ACCOUNT, Store.DATABASE),
+    "code_account",
     "Wrong codes of strangers.",
+    capacity=10,
+    hourly=10 / 24,
+    per=Per.ACCOUNT,
     cap=QUARTER,
 )
 # Password and codes of a user who is already signed in. Only the thief of an open session would
 # guess codes here, so a success resets nothing.
 PASSWORD = Guesses(
-    *("password", 5, 5, Per.PERSON, Store.DATABASE),
+    "password",
     "Wrong passwords of somebody who is signed in.",
+    capacity=5,
+    hourly=5,
     cap=QUARTER,
     idle=True,
 )
 OWN_CODE = Guesses(
-    *("own_code", 5, 5 / 24, Per.PERSON, Store.DATABASE),
+    "own_code",
     "Wrong codes of somebody who is signed in.",
+    capacity=5,
+    hourly=5 / 24,
     cap=QUARTER,
 )
 SIGN_UP_REFUSED = Guesses(
-    *("sign_up_refused", 50, 50, Per.ADDRESS, Store.DATABASE),
+    "sign_up_refused",
     "Sign-ups with a taken name, or against the rules.",
+    capacity=50,
+    hourly=50,
+    per=Per.ADDRESS,
 )
 
 # --- writes, counted in Redis -------------------------------------------------------------------
 # Posts and reposts: each is delivered to all followers.
-PUBLISH = Budget(*("publish", 60, 120, Per.PERSON, Store.REDIS), "Posts and reposts.")
+PUBLISH = Budget("publish", "Posts and reposts.", capacity=60, hourly=120)
 # Each edit is stored as a version, and read again by everybody who has the text in a cache.
-EDIT = Budget(*("edit", 60, 240, Per.PERSON, Store.REDIS), "Edits of posts and comments.")
+EDIT = Budget("edit", "Edits of posts and comments.", capacity=60, hourly=240)
 DRAFT = Budget(
-    *("draft", 120, 1200, Per.PERSON, Store.REDIS),
+    "draft",
     "Drafts saved and deleted; one with a time also takes from `publish`.",
+    capacity=120,
+    hourly=1200,
 )
-COMMENT = Budget(*("comment", 60, 720, Per.PERSON, Store.REDIS), "Comments and replies.")
+COMMENT = Budget("comment", "Comments and replies.", capacity=60, hourly=720)
 # Actions that can be done and undone without end cost the same both ways (T27).
 MARK = Budget(
-    *("mark", 300, 10_800, Per.PERSON, Store.REDIS),
+    "mark",
     "Likes, votes, bookmarks, pins, comment settings and undone reposts.",
+    capacity=300,
+    hourly=10_800,
 )
 # People have to read the reports.
-REPORT = Budget(*("report", 20, 20, Per.PERSON, Store.REDIS), "Reports.")
-DELETE = Budget(*("delete", 300, 3600, Per.PERSON, Store.REDIS), "Posts and comments deleted.")
+REPORT = Budget("report", "Reports.", capacity=20, hourly=20)
+DELETE = Budget("delete", "Posts and comments deleted.", capacity=300, hourly=3600)
 # One bucket for follow and unfollow: alternating them would cost unlimited backfills (T27).
-FOLLOW = Budget(
-    *("follow", 100, 3600, Per.PERSON, Store.REDIS), "Follows and unfollows, also of tags."
-)
-BLOCK = Budget(*("block", 60, 600, Per.PERSON, Store.REDIS), "Blocks and unblocks.")
-UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Store.REDIS), "Pictures uploaded.")
+FOLLOW = Budget("follow", "Follows and unfollows, also of tags.", capacity=100, hourly=3600)
+BLOCK = Budget("block", "Blocks and unblocks.", capacity=60, hourly=600)
+UPLOAD = Budget("upload", "Pictures uploaded.", capacity=60, hourly=300)
 # Each is converted, which takes minutes of a processor.
-VIDEO = Budget(*("video", 10, 20, Per.PERSON, Store.REDIS), "Videos uploaded.")
-PROFILE = Budget(*("profile", 30, 60, Per.PERSON, Store.REDIS), "Changes of one's profile.")
+VIDEO = Budget("video", "Videos uploaded.", capacity=10, hourly=20)
+PROFILE = Budget("profile", "Changes of one's profile.", capacity=30, hourly=60)
 NOTIFICATION = Budget(
-    *("notification", 300, 3600, Per.PERSON, Store.REDIS),
+    "notification",
     "Notifications marked as read, and changes of notification settings.",
+    capacity=300,
+    hourly=3600,
 )
-PUSH = Budget(*("push", 12, 60, Per.PERSON, Store.REDIS), "Devices that turn pushes on or off.")
+PUSH = Budget("push", "Devices that turn pushes on or off.", capacity=12, hourly=60)
 PUSH_SENT = Budget(
-    *("push_sent", 120, 360, Per.PERSON, Store.REDIS),
+    "push_sent",
     "Pushes sent to the devices of a person; further pushes are not sent.",
+    capacity=120,
+    hourly=360,
 )
 ACCOUNT = Budget(
-    *("account", 30, 60, Per.PERSON, Store.REDIS),
+    "account",
     "Changes of one's password, e-mail address and second factor.",
+    capacity=30,
+    hourly=60,
 )
-DEVICES = Budget(
-    *("devices", 120, 1200, Per.PERSON, Store.REDIS), "List of devices, and sign-outs of them."
-)
-LOGIN = Budget(*("login", 200, 2000, Per.ADDRESS, Store.REDIS), "Log-ins, right or wrong.")
-REFRESH = Budget(*("refresh", 60, 600, Per.PERSON, Store.REDIS), "New access tokens.")
-LINK = Budget(*("link", 60, 300, Per.ADDRESS, Store.REDIS), "Links from mails that are opened.")
-WS_TICKET = Budget(*("ws_ticket", 60, 600, Per.PERSON, Store.REDIS), "Tickets for sockets.")
+DEVICES = Budget("devices", "List of devices, and sign-outs of them.", capacity=120, hourly=1200)
+LOGIN = Budget("login", "Log-ins, right or wrong.", capacity=200, hourly=2000, per=Per.ADDRESS)
+REFRESH = Budget("refresh", "New access tokens.", capacity=60, hourly=600)
+LINK = Budget("link", "Links from mails that are opened.", capacity=60, hourly=300, per=Per.ADDRESS)
+WS_TICKET = Budget("ws_ticket", "Tickets for sockets.", capacity=60, hourly=600)
 LANGUAGE = Budget(
-    *("language", 60, 600, Per.ADDRESS, Store.REDIS),
+    "language",
     "Changes of the language and of what is unfolded.",
+    capacity=60,
+    hourly=600,
+    per=Per.ADDRESS,
 )
-STAFF = Budget(*("staff", 600, 7200, Per.PERSON, Store.REDIS), "Forms sent in the admin.")
+STAFF = Budget("staff", "Forms sent in the admin.", capacity=600, hourly=7200)
 
 # --- reads, counted in Redis: no human reader reaches these limits ------------------------------
 READ = Budget(
-    *("read", 3000, 36_000, Per.PERSON, Store.REDIS),
+    "read",
     "Pages and lists, except the first page of one's home feed.",
+    capacity=3000,
+    hourly=36_000,
 )
 DEEP_READ = Budget(
-    *("deep_read", 600, 7200, Per.PERSON, Store.REDIS),
+    "deep_read",
     "Pages of lists and feeds after the first one.",
+    capacity=600,
+    hourly=7200,
     deep=True,
 )
 GUEST_READ = Budget(
-    *("guest_read", 3000, 72_000, Per.GUEST, Store.REDIS), "Pages and lists read by guests."
+    "guest_read", "Pages and lists read by guests.", capacity=3000, hourly=72_000, per=Per.GUEST
 )
 SEARCH = Budget(
-    *("search", 300, 3600, Per.VISITOR, Store.REDIS), "Searches for posts, people and tags."
+    "search", "Searches for posts, people and tags.", capacity=300, hourly=3600, per=Per.VISITOR
 )
 COMPLETION = Budget(
-    *("completion", 600, 14_400, Per.PERSON, Store.REDIS),
+    "completion",
     "Names, tags and emoji suggested while a text is written.",
+    capacity=600,
+    hourly=14_400,
 )
 # Each renders a text of any length.
-PREVIEW = Budget(*("preview", 120, 1200, Per.PERSON, Store.REDIS), "Previews of articles.")
+PREVIEW = Budget("preview", "Previews of articles.", capacity=120, hourly=1200)
 RELATION_READ = Budget(
-    *("relation_read", 600, 14_400, Per.PERSON, Store.REDIS),
-    "Lists of people, and states of relations.",
+    "relation_read", "Lists of people, and states of relations.", capacity=600, hourly=14_400
 )
 POLL = Budget(
-    *("poll", 600, 14_400, Per.PERSON, Store.REDIS),
+    "poll",
     "Reads of notifications, and counts of new posts and notifications.",
+    capacity=600,
+    hourly=14_400,
 )
 SCHEMA = Budget(
-    *("schema", 60, 1200, Per.ADDRESS, Store.REDIS), "The OpenAPI document and its page."
+    "schema", "The OpenAPI document and its page.", capacity=60, hourly=1200, per=Per.ADDRESS
 )
 INTROSPECT = Budget(
-    *("introspect", 6000, 360_000, Per.SERVICE, Store.REDIS), "Introspections by services."
+    "introspect", "Introspections by services.", capacity=6000, hourly=360_000, per=Per.SERVICE
 )
 
 # --- requests to other sites, counted in Redis ---------------------------------------------------
 PREVIEW_HOST = Budget(
-    *("preview_host", 30, 240, Per.HOST, Store.REDIS),
+    "preview_host",
     "Pages read for previews of links; further pages are read later.",
+    capacity=30,
+    hourly=240,
+    per=Per.HOST,
 )
 
 # --- sockets, counted in each process -----------------------------------------------------------
-SOCKETS = Budget(*("sockets", 20, 0, Per.PERSON, Store.PROCESS), "Sockets that are open.")
+SOCKETS = Budget("sockets", "Sockets that are open.", capacity=20, hourly=0, store=Store.PROCESS)
 SOCKETS_ADDRESS = Budget(
-    *("sockets_address", 500, 0, Per.ADDRESS, Store.PROCESS), "Sockets that are open."
+    "sockets_address",
+    "Sockets that are open.",
+    capacity=500,
+    hourly=0,
+    per=Per.ADDRESS,
+    store=Store.PROCESS,
 )
 HANDSHAKE = Budget(
-    *("handshake", 600, 14_400, Per.ADDRESS, Store.PROCESS), "Sockets that are opened."
+    "handshake",
+    "Sockets that are opened.",
+    capacity=600,
+    hourly=14_400,
+    per=Per.ADDRESS,
+    store=Store.PROCESS,
 )
-FRAME = Budget(*("frame", 30, 3600, Per.SOCKET, Store.PROCESS), "Frames sent to the site.")
+FRAME = Budget(
+    "frame",
+    "Frames sent to the site.",
+    capacity=30,
+    hourly=3600,
+    per=Per.SOCKET,
+    store=Store.PROCESS,
+)
 
 # --- numbers ------------------------------------------------------------------------------------
 MENTIONS = Budget(
-    *("mentions", 10, 0, Per.TEXT, Store.NOWHERE),
+    "mentions",
     "People notified that a post or comment mentions them; further mentions are only links.",
+    capacity=10,
+    hourly=0,
+    per=Per.TEXT,
+    store=Store.NOWHERE,
 )
 
 TABLE: dict[str, Budget] = {
@@ -329,7 +345,6 @@ TABLE: dict[str, Budget] = {
 
 
 # --- the environment ----------------------------------------------------------------------------
-_RATE = re.compile(r"([0-9]{1,9})/([0-9]{1,9}(?:\.[0-9]{1,6})?)")
 
 
 def read(environ: Mapping[str, str], *, lifted: bool = False) -> dict[str, Rate | None]:
@@ -348,7 +363,7 @@ def read(environ: Mapping[str, str], *, lifted: bool = False) -> dict[str, Rate 
         try:
             if row is None or row.variable != variable:
                 raise ValueError("there is no such budget, see docs/abuse.md")
-            found[row.name] = _rate(row, environ[variable].strip())
+            found[row.name] = row.read(environ[variable].strip())
         except ValueError as error:
             mistakes[variable] = str(error)
     if mistakes:
@@ -367,18 +382,3 @@ class BadBudgets(Exception):
     def __init__(self, mistakes: Mapping[str, str]) -> None:
         self.mistakes = mistakes
         super().__init__(str(mistakes))
-
-
-def _rate(row: Budget, text: str) -> Rate | None:
-    """Parse `capacity/hourly`, or the capacity alone for a row without refill."""
-    if text == "0":
-        return None
-    if not row.hourly:
-        if not (text.isascii() and text.isdigit() and 0 < int(text) <= CAPACITY_MAX):
-            raise ValueError(f"must be a number from 1 to {CAPACITY_MAX}, or 0 for no limit")
-        return Rate(int(text), 0)
-    match = _RATE.fullmatch(text)
-    rate = Rate(int(match[1]), float(match[2])) if match else Rate(0, 0)
-    if not (0 < rate.capacity <= CAPACITY_MAX and 0 < rate.hourly <= HOURLY_MAX):
-        raise ValueError("must be capacity/refilled an hour, such as 20/60, or 0 for no limit")
-    return rate

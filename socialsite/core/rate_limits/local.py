@@ -6,7 +6,7 @@ They need no service. Only the event loop uses them, so nothing is locked.
 import math
 import time
 
-from socialsite.core.rate_limits.budgets import Budget
+from socialsite.core.rate_limits.budget import Budget
 
 # Above this number, owners with a full bucket are dropped; if that is not enough, all are.
 OWNERS_MAX = 100_000

@@ -16,7 +16,7 @@ from django.db import connection, models
 
 from socialsite.core import db
 from socialsite.core.db import Statement
-from socialsite.core.http.pagination import NEWEST, Position
+from socialsite.core.positions import NEWEST, Position
 
 # Terms of a question whose frequency is compared, and the rarest of them, which are combined. The
 # caller compares the words themselves, which covers the other terms.

@@ -4,57 +4,22 @@ Upper and lower case, full width and half width, and accents of Latin letters ma
 English plural is the same word as its singular. Chinese, Japanese and other scripts without spaces
 have no words here: their characters follow each other in a *run*, and a search finds a part of it.
 
-Everything takes time and memory linear in the length of the text: characters are folded one by one.
+Everything takes time and memory linear in the length of the text.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 
-from socialsite.core.text import tags
+from socialsite.core.search.plurals import singular
+from socialsite.core.text import folding, tags
 
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn")
-_ACCENTS = range(0x300, 0x370)
 _WORD = re.compile(f"[{tags.WORD}]++")
 _RUN = re.compile(f"[{tags.UNSPACED}]++|[^{tags.UNSPACED}]++")
 _IS_RUN = re.compile(f"[{tags.UNSPACED}]")
-# Words that end in -s and are no plurals.
-_SINGULAR = frozenset(("news", "lens", "gas", "bus", "plus", "yes", "this", "his", "has", "was"))
 # Texts up to this length are split once and kept in the memory of the process.
 _KEPT_LENGTH, _KEPT_TEXTS = 2000, 4096
-
-
-class _Folding(dict[int, str]):
-    """The folded form of each character, computed on first use."""
-
-    def __missing__(self, code: int) -> str:
-        # Every thread computes the same value, so no lock is needed.
-        self[code] = folded = _fold_character(chr(code))
-        return folded
-
-
-def _fold_character(character: str) -> str:
-    if ord(character) in _ACCENTS:
-        return ""
-    if character in "\t\n\r":
-        return " "
-    if unicodedata.category(character) in _INVISIBLE or "\ufe00" <= character <= "\ufe0f":
-        return ""
-    folded = unicodedata.normalize("NFKC", character).casefold()
-    plain = unicodedata.normalize("NFKD", folded)
-    if plain[:1].isascii():
-        return "".join(c for c in plain if ord(c) not in _ACCENTS)
-    return folded
-
-
-_folding = _Folding()
-
-
-def fold(text: str) -> str:
-    """Return a text in the form that is compared; the characters stay in their order."""
-    return text.translate(_folding)
 
 
 def split(text: str) -> str:
@@ -67,8 +32,8 @@ def split(text: str) -> str:
 
 
 def _split(text: str) -> str:
-    parts = [part for word in _WORD.findall(fold(text)) for part in _RUN.findall(word)]
-    found = " ".join([part if is_run(part) else _singular(part) for part in parts])
+    parts = [part for word in _WORD.findall(folding.plain(text)) for part in _RUN.findall(word)]
+    found = " ".join([part if is_run(part) else singular(part) for part in parts])
     return f" {found} " if found else " "
 
 
@@ -91,19 +56,6 @@ def needle(text: str) -> str:
     before = "" if is_run(parts[0]) else " "
     after = "" if is_run(parts[-1]) else " "
     return before + " ".join(parts) + after
-
-
-def _singular(word: str) -> str:
-    """Return the singular of an English plural by its ending, any other word as it is."""
-    if len(word) < 4 or word[-1] != "s" or not word.isascii() or word in _SINGULAR:
-        return word
-    if word.endswith(("ss", "us", "is")):
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    return word[:-1]
 
 
 def terms(split_text: str) -> Iterator[str]:

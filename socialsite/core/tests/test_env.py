@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import keys, vapid
 from socialsite.env import Env, load
 

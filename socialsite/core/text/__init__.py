@@ -6,6 +6,8 @@ Rendering a text as HTML belongs to `socialsite.pages.jinja`.
 import re
 import unicodedata
 
+from socialsite.core.text import characters
+
 # Unicode's ends of lines and paragraphs. XML forbids some of them, forms send CRLF.
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # The categories Cc and Cs, without tab and line feed.
@@ -13,12 +15,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 # Categories of invisible characters: controls, joiners and marks of direction, spaces and
 # separators.
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))
-# Letters, marks and signs that are drawn as nothing: joiners and fillers of Hangul, vowels of
-# Khmer, selectors of variants, an empty Braille pattern.
-_EMPTY = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U000e0100-\U000e01ef]"
-)
+_EMPTY = re.compile(f"[{characters.EMPTY}]")
 
 
 def clean(text: str) -> str:

@@ -3,6 +3,8 @@
 from functools import cache
 from typing import NamedTuple
 
+from socialsite.core.text import folding
+
 # The emoji that an empty search shows.
 COMMON = (
     "😀 😂 🤣 😊 😍 🥰 😘 😎 🤔 😴 😭 😱 😡 🥳 😇 🙃 👍 👎 👏 🙏 💪 👋 🤝 👀 ❤️ 💔 🔥 ✨ "
@@ -20,11 +22,10 @@ class Emoji(NamedTuple):
 
 def named(text: str, language: str) -> list[Emoji]:
     """Return the emoji whose name in either language has all words of a text; at most MOST."""
-    words = text.casefold().split()
+    words = folding.plain(text).split()
     found = []
-    for character, english, chinese in _names():
+    for character, english, chinese, known in _names():
         if words:
-            known = f"{english} {chinese}"
             if not all(word in known for word in words):
                 continue
         elif character not in _common():
@@ -42,17 +43,18 @@ def _common() -> dict[str, int]:
 
 
 @cache
-def _names() -> tuple[tuple[str, str, str], ...]:
-    """Return (character, English name, Chinese name), without the variants of skin tones."""
+def _names() -> tuple[tuple[str, str, str, str], ...]:
+    """Return (character, English name, Chinese name, both folded), without variants of skin."""
     import emoji  # here, as its table of names takes some megabytes
 
     emoji.config.load_language("zh")
     whole = emoji.STATUS["fully_qualified"]
-    return tuple(
+    names = (
         (character, _words(known["en"]), _words(known.get("zh", known["en"])))
         for character, known in emoji.EMOJI_DATA.items()
         if known["status"] == whole and "skin_tone" not in known["en"]
     )
+    return tuple((*name, folding.plain(" ".join(name[1:]))) for name in names)
 
 
 def _words(name: str) -> str:

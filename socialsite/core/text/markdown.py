@@ -26,12 +26,13 @@ from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock, blockquote, list_block, table
 from markdown_it.rules_inline import StateInline, entity, image, link
+from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_def, footnote_ref
 
-from socialsite.core.text import without_controls
-from socialsite.core.text.spans import Kind, Span, spans
+from socialsite.core.text import emphasis, without_controls
+from socialsite.core.text.spans import Kind, Span, is_plain, spans
 
 # Nesting of blocks, such as quotes: deeper blocks are text of the innermost one.
 LEVEL_MAX = 12
@@ -42,11 +43,14 @@ CELLS_MAX = 20_000
 # Texts can be large, so their cache is bounded by bytes; a character takes up to four.
 WORDS_BYTES = 2 * 1024 * 1024
 
-# Where a rule other than that of plain text may begin.
+# Places where a rule other than that of plain text may begin.
 _STOP = re.compile(r"[\n*_~\\`\[]|!(?=\[)|&(?=[#A-Za-z])|<(?=[A-Za-z])")
 _BRACKET = re.compile(r"\\.|`+|<[^<>\s]*>|[\[\]]", re.DOTALL)
+_UNDERSCORES = re.compile(r"\\.|_+", re.DOTALL)
 _RUNS = re.compile("`+")
-_AFTER_ADDRESS = re.compile(r"[*`]|\](?=[(\[])|(?<![_~])(?:__++|~~++)(?=\s|\Z)")
+_AFTER_ADDRESS = re.compile(r"[*`]|~~++|\](?=[(\[])")
+# An address without the underscores at its ends.
+_INNER = re.compile(r"[^_](?:.*[^_])?", re.DOTALL)
 Rule = Callable[[Any, int, int, bool], bool]
 
 
@@ -58,7 +62,7 @@ class Parsed(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What remains of a text without its Markdown signs.
+    """The words of a text without its Markdown signs.
 
     `prose` has its words, with an empty line between paragraphs; `signs` has the names and tags
     that count, one a line.
@@ -188,8 +192,50 @@ class _State(StateInline):
     def __init__(self, src: str, md: MarkdownIt, env: Any, tokens: list[Token]) -> None:
         super().__init__(src, md, env, tokens)
         self.closing = _pairs(src) if "[" in src else {}
-        self.spans = {one.start: one for one in _spans(src)}
+        self.spans = {one.start: one for one in self._spans()}
         self.starts = list(self.spans)
+
+    def _spans(self) -> list[Span]:
+        """Return the names, tags and addresses; they end before signs of Markdown."""
+        # A replacement has the length of the signs, and no span contains it.
+        text = _AFTER_ADDRESS.sub(_quotes, self.src)
+        found = spans(text)
+        pairs = self._emphasis(found) if "_" in text and not is_plain(text) else []
+        if not pairs:
+            return found
+        changed = list(text)
+        for start, end in pairs:
+            changed[start:end] = '"' * (end - start)
+        return spans("".join(changed))
+
+    def _emphasis(self, found: Sequence[Span]) -> list[tuple[int, int]]:
+        """Return the places of the underscores that begin or end emphasis.
+
+        Underscores that begin or end nothing stay parts of words, as do those within an address.
+        """
+        words = list(self.src)
+        for start, end, kind in found:
+            if kind not in (Kind.NAME, Kind.TAG):
+                words[start:end] = _INNER.sub(_quotes, self.src[start:end])
+        opened: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
+        for match in _UNDERSCORES.finditer("".join(words)):
+            if match[0][0] == "\\":
+                continue
+            begins, ends, _ = self.scanDelims(match.start(), False)
+            if ends and opened:
+                pairs += [opened.pop(), match.span()]
+            elif begins:
+                opened.append(match.span())
+        return pairs
+
+    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803
+        """Read a run of signs of emphasis; see `socialsite.core.text.emphasis`."""
+        found = super().scanDelims(start, canSplitWord)
+        end = start + found.length
+        before = self.src[start - 1] if start else " "
+        after = self.src[end] if end < self.posMax else " "
+        return emphasis.scanned(found, before, after, within_words=canSplitWord)
 
 
 class _Inline(ParserInline):
@@ -235,10 +281,8 @@ def _pairs(text: str) -> dict[int, int]:
     return found
 
 
-def _spans(text: str) -> list[Span]:
-    """Return the names, tags and addresses of a text; an address ends before signs of Markdown."""
-    # The replacement has the same length, and an address ends before it.
-    return spans(_AFTER_ADDRESS.sub(lambda found: '"' * len(found[0]), text))
+def _quotes(found: re.Match[str]) -> str:
+    return '"' * len(found[0])
 
 
 def _closing(state: Any, start: int, _disable_nested: bool = False) -> int:

@@ -1,7 +1,7 @@
 """Find the people named in a text as `@username`, for notifications and audiences."""
 
 from socialsite.core.rate_limits import budgets
-from socialsite.core.text.spans import Kind, spans
+from socialsite.core.text.spans import Kind, has_at, spans
 
 
 def usernames(text: str) -> list[str]:
@@ -11,7 +11,7 @@ def usernames(text: str) -> list[str]:
     exist.
     """
     rate = budgets.MENTIONS.rate
-    if "@" not in text:
+    if not has_at(text):
         return []
     found: dict[str, None] = {}
     for start, end, kind in spans(text):

@@ -16,7 +16,7 @@ from interactions import actions as interactions_actions
 from interactions.actions import rising
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
-from socialsite.core.media import files
+from socialsite.core.media import stored_files
 from socialsite.core.models import Media, Video
 from socialsite.tests.blocks.block_matrix import READERS
 
@@ -151,7 +151,7 @@ class World:
         """Publish a video that is not ready."""
         item = Media.objects.create(
             owner_id=person.pk,
-            name=files.new_video_name(),
+            name=stored_files.new_video_name(),
             width=160,
             height=120,
             size=1,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accounts import actions as accounts_actions
-from accounts.live import hints, messages
+from accounts import live_hint_types, live_hints
 from accounts.models import Role, User
 from accounts.tests.live.talk import Socket, in_thread, run
 from feeds import actions as feeds_actions
@@ -33,7 +33,7 @@ TICKET = "/api/v1/auth/ws-ticket"
 @pytest.fixture(autouse=True)
 def _last_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register the type of the message that ends what a reader hears."""
-    monkeypatch.setitem(messages._types, LAST["type"], None)
+    monkeypatch.setitem(live_hint_types._types, LAST["type"], None)
 
 
 def test_every_socket_address_is_known() -> None:
@@ -84,7 +84,7 @@ class Crowd:
     async def received(self) -> dict[str, list[Any]]:
         """Return the messages of each reader since the last call."""
         ids = [self.users[name].pk for name in self.sockets]
-        await in_thread(hints.push, ids, LAST)
+        await in_thread(live_hints.push, ids, LAST)
         found: dict[str, list[Any]] = {name: [] for name in self.sockets}
         for name, socket in self.sockets.items():
             while (message := await socket.receive()) != LAST:

@@ -28,6 +28,15 @@ def picture(name: str, size: tuple[int, int] = (40, 30), turned: int = 1) -> Fil
     return FilePayload(name=name, mimeType="image/jpeg", buffer=out.getvalue())
 
 
+def animation(kind: str, size: tuple[int, int] = (40, 30)) -> FilePayload:
+    """Return an animation of two frames; `kind` is gif, png or webp."""
+    out = io.BytesIO()
+    first, second = (Image.effect_noise(size, 80).convert("RGB") for _ in range(2))
+    options = {"lossless": True} if kind == "webp" else {}
+    first.save(out, kind, save_all=True, append_images=[second], **options)
+    return FilePayload(name=f"moves.{kind}", mimeType=f"image/{kind}", buffer=out.getvalue())
+
+
 def choose(page: Page, *files: FilePayload) -> None:
     page.set_input_files("input[name=images]", files=list(files))
 

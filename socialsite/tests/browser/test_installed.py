@@ -10,9 +10,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from socialsite.tests import stacks
 from socialsite.tests.support.newcomers import newcomer
+from socialsite.tests.support.waiting import eventually
 
 KEPT = "async () => (await (await caches.open('home')).keys()).length"
-READY = "() => navigator.serviceWorker.ready.then(() => !!navigator.serviceWorker.controller)"
+READY = "() => navigator.serviceWorker.ready.then(() => true)"
 AGE = """async () => {
   const cache = await caches.open("home");
   const found = await cache.match("/");
@@ -28,7 +29,7 @@ def page(site: str, browser: Browser, request: pytest.FixtureRequest) -> Page:
     name = f"app{abs(hash(request.node.name)) % 10**8}"
     page = newcomer(browser, site, name, f"{name[:12]}Nick", service_workers="allow")
     page.goto(site)
-    page.wait_for_function(READY)
+    page.evaluate(READY)
     page.get_by_test_id("composer").locator("textarea[name=content]").fill("words of today")
     page.get_by_test_id("publish").click()
     expect(page.get_by_test_id("post").first).to_contain_text("words of today")
@@ -39,7 +40,7 @@ def page(site: str, browser: Browser, request: pytest.FixtureRequest) -> Page:
 
 def wait_for_kept(page: Page, number: int) -> None:
     """Wait until the worker has kept Home, or deleted it."""
-    page.wait_for_function(f"async () => await ({KEPT})() === {number}")
+    eventually(lambda: page.evaluate(KEPT), lambda found: found == number)
 
 
 @pytest.fixture
@@ -169,10 +170,10 @@ def test_the_manifest_is_in_the_language_of_the_browser() -> None:
 
 
 def test_the_worker_has_a_new_version_with_each_script(monkeypatch: pytest.MonkeyPatch) -> None:
-    from socialsite.pages import installed
+    from socialsite.pages import web_app
 
     first = Client().get("/sw.js")
     assert first["Content-Type"].startswith("text/javascript")
     assert first["Cache-Control"] == "no-cache"
-    monkeypatch.setattr(installed, "static", lambda name: f"/static/{name}?other")
+    monkeypatch.setattr(web_app, "static", lambda name: f"/static/{name}?other")
     assert Client().get("/sw.js").content.split(b"\n")[0] != first.content.split(b"\n")[0]

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from accounts.live import messages
-from socialsite.core.http.errors import AppError
+from accounts import live_hint_types
+from socialsite.core.errors import AppError
 from socialsite.tests import stacks
 from socialsite.tests.documents.documents import ROOT
 
@@ -43,8 +43,8 @@ def test_the_quick_start_runs_as_printed(live_server) -> None:
 @pytest.mark.once
 def test_the_document_and_the_script_of_pages_know_every_message_of_the_socket() -> None:
     script = (ROOT / "static/js/session.js").read_text()
-    assert set(MESSAGE.findall(DOCUMENT)) == messages.names()
-    assert set(HANDLED.findall(script)) == messages.names()
+    assert set(MESSAGE.findall(DOCUMENT)) == live_hint_types.names()
+    assert set(HANDLED.findall(script)) == live_hint_types.names()
 
 
 @pytest.mark.once

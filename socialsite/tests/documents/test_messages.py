@@ -77,6 +77,11 @@ def test_every_text_of_templates_and_code_is_translated(chinese: dict[str, str])
     assert [place for place in found if place[1] not in chinese] == []
 
 
+def test_makemessages_finds_each_text_of_templates() -> None:
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        assert not re.search(r"\{\{-\s*_\(", path.read_text()), path
+
+
 def test_placeholders_agree(chinese: dict[str, str]) -> None:
     for english, text in chinese.items():
         assert sorted(PLACEHOLDER.findall(english)) == sorted(PLACEHOLDER.findall(text)), english

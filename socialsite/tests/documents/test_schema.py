@@ -1,6 +1,7 @@
 """The OpenAPI document is built once, and clients may cache it."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
 from socialsite.api import schema
-from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.rate_limits.budget import Rate
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
@@ -92,3 +93,47 @@ def test_the_document_names_each_credential() -> None:
         *("bearer", "cookie"),
         *("serviceBasic", "serviceKey"),
     }
+
+
+def operations() -> Iterator[tuple[str, set[str], set[str]]]:
+    """Yield the name of each operation, its parameters, and the statuses that it documents."""
+    document = Client().get(SCHEMA, headers={"accept": JSON}).json()
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            names = {one["name"] for one in operation.get("parameters", [])}
+            yield f"{method} {path}", names, set(operation["responses"])
+
+
+def test_operations_document_what_a_bad_id_answers() -> None:
+    ids = {"post_id", "comment_id", "user_id", "draft_id", "ident"}
+    found = {name: statuses for name, names, statuses in operations() if names & ids}
+    assert len(found) > 40
+    assert [name for name, statuses in found.items() if "400" not in statuses] == []
+
+
+def test_operations_document_what_a_used_idempotency_key_answers() -> None:
+    """409 if the key belongs to another request, 404 if the created object is gone."""
+    found = {name: statuses for name, names, statuses in operations() if "Idempotency-Key" in names}
+    assert len(found) == 8
+    expected = {"400", "404", "409"}
+    missing = [n for n, told in found.items() if "4XX" not in told and not expected <= told]
+    assert missing == []
+
+
+def test_operations_document_that_they_refuse_an_expired_token() -> None:
+    public = {"/api/v1/feed/recommended", "/api/v1/tags/trending", "/api/v1/users/new"}
+    found = {name.partition(" ")[2]: statuses for name, _, statuses in operations()}
+    for path in public:
+        answer = Client().get(path, headers={"authorization": "Bearer x"})
+        assert answer.status_code == 401
+        assert "401" in found[path]
+    without = [name for name, _, statuses in operations() if not statuses & {"401", "4XX"}]
+    assert {name.rpartition("/")[2] for name in without} == {"confirm", "recover", "register"}
+
+
+def test_the_size_of_a_page_has_bounds() -> None:
+    document = Client().get(SCHEMA, headers={"accept": JSON}).json()
+    parameters = document["paths"]["/api/v1/feed"]["get"]["parameters"]
+    schemas = {one["name"]: one["schema"] for one in parameters}
+    assert schemas["size"] == {"type": "integer", "minimum": 1, "maximum": 20, "default": 10}
+    assert schemas["max_time"]["minimum"] == 0

@@ -12,7 +12,7 @@ from typing import Any
 from PIL import Image
 
 from socialsite.core.http.server import body_limits
-from socialsite.core.media import pictures
+from socialsite.core.media import encoding
 from socialsite.core.tests.media.peak import resident
 from socialsite.tests.stacks import Client
 
@@ -80,7 +80,7 @@ def attack(base: str, client: Client) -> None:
     assert at_once(base, "/api/v1/posts", images, client.token) == {400}
     many = json.dumps({f"k{number}": [number] for number in range(30_000)}).encode()
     assert at_once(base, "/api/v1/posts", many, client.token) == {400}
-    sides = (pictures.MAX_SIDE, pictures.MAX_PIXELS // pictures.MAX_SIDE)
+    sides = (encoding.MAX_SIDE, encoding.MAX_PIXELS // encoding.MAX_SIDE)
     for data in (
         picture(sides, "JPEG", "RGB", progressive=True, subsampling=0),
         picture((2800, 2800), "WEBP", "RGBA", lossless=True),

@@ -40,43 +40,43 @@ from django.utils.http import parse_http_date_safe
 from django.utils.text import smart_split
 from django.utils.translation import get_language_from_request, trans_real
 from django_htmx.middleware import HtmxDetails
-from rest_framework.exceptions import NotAcceptable
-from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
-from accounts import tokens, validators
+from accounts import devices, email_rules, profile_rules, tokens
 from accounts.api import serializers
+from accounts.credentials import password_rules, two_factor
 from accounts.live import handshake
 from accounts.mail import links
-from accounts.naming import lookalikes, open_policy
+from accounts.naming import lookalikes, name_rules, open_nicknames
 from accounts.naming import search as name_search
-from accounts.sign_in import devices, known_devices, two_factor
+from accounts.request_auth import authentication, service_keys
+from accounts.sign_in import known_devices
 from accounts.tests.push import endpoint
-from accounts.tokens import authentication, service_keys
-from accounts.views import carried
+from accounts.views import link_cookie
 from accounts.views import two_factor as two_factor_pages
 from feeds.content.polls import definition
-from feeds.content.previews import addresses, pages
+from feeds.content.previews import addresses, encodings, markup, pages
 from feeds.discovery.search import cursors, indexing
 from feeds.discovery.search import language as search_language
 from feeds.discovery.search.matching import Text
 from feeds.discovery.tags import queries as tag_queries
 from feeds.models import PostContent
-from feeds.views import composer, drafts, sharing
+from feeds.views import composer, drafts, oembed
 from interactions.actions import comments
 from relations.api import views as relations
-from socialsite.core import text
+from socialsite.core import positions, text
 from socialsite.core.admin import SEARCH_MAX
-from socialsite.core.http import api, ip_addresses, pagination, ranges, return_addresses
-from socialsite.core.http.client import outgoing, web_push
-from socialsite.core.http.errors import AppError
-from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
+from socialsite.core.client import outgoing, web_push
+from socialsite.core.errors import AppError
+from socialsite.core.http import api, ip_addresses, ranges, return_addresses
+from socialsite.core.http.json import JsonForAll, OrjsonParser, OrjsonRenderer
 from socialsite.core.http.server import body_limits, header_limits, uvicorn_protocols
-from socialsite.core.media import files, pictures, video_links
-from socialsite.core.media import parts as media_parts
+from socialsite.core.media import picture_limits as media_parts
+from socialsite.core.media import pictures, stored_files, video_links
 from socialsite.core.runtime import redaction
 from socialsite.core.search import words
 from socialsite.core.text import markdown, mentions, spans
+from socialsite.core.text.cuts import cut
 from socialsite.pages import articles, jinja
 
 Run = Callable[[str], object]
@@ -86,7 +86,6 @@ REFUSED = (
     Http404,
     InvalidTokenFormat,
     MultiPartParserError,
-    NotAcceptable,
     RequestDataTooBig,
     TooManyFieldsSent,
     TooManyFilesSent,
@@ -172,7 +171,7 @@ def json_body(value: str) -> None:
 
 def accept(value: str) -> None:
     asked = Request(request(HTTP_ACCEPT=value))
-    DefaultContentNegotiation().select_renderer(asked, [OrjsonRenderer()])
+    JsonForAll().select_renderer(asked, [OrjsonRenderer()])
 
 
 def htmx(value: str) -> None:
@@ -198,7 +197,7 @@ def service(value: str) -> None:
 
 
 def carried_by_nobody(value: str) -> None:
-    carrier = carried.RECOVERY
+    carrier = link_cookie.RECOVERY
     carrier.token(type("Asked", (), {"COOKIES": {carrier.cookie: value}})())
 
 
@@ -240,9 +239,37 @@ def preview_address(value: str) -> None:
             addresses.host_of(address)
 
 
+def page_of_one_tag(value: str) -> None:
+    """Read pages that are one tag: with a text as value, and with as many attributes as fit."""
+    markup.described(f"<meta content={value}>")
+    markup.described(f'<meta content="{value}>')
+    markup.described("<meta " + " ".join(f"a{number}" for number in range(len(value) // 8)) + ">")
+
+
+def encoding_of_page(value: str) -> None:
+    for page in (value, f"<?xml {value}", f'<meta http-equiv=content-type content="{value}">'):
+        encodings.decoded(page.encode(), "text/html")
+
+
+def encoding_in_header(value: str) -> None:
+    encodings.decoded(b"", f"text/html;{value}")
+    encodings.decoded(b"", f"text/html; charset={value}")
+
+
+def address_in_ascii(value: str) -> None:
+    for address in (f"https://é.{value}/", f"https://a.example/é{value}"):
+        video_links.normal(address)
+
+
+def picture_address(value: str) -> None:
+    for base, shown in ((value, "a"), ("", f"https://{value}")):
+        with suppress(ValueError):
+            pages._joined("https://site.example/a/b", base, shown)
+
+
 def embedded_address(value: str) -> None:
     asked: Any = SimpleNamespace(GET={"url": value}, get_host=lambda: "localhost")
-    sharing._post_id(asked)
+    oembed._post_id(asked)
 
 
 def outgoing_address(value: str) -> None:
@@ -302,9 +329,14 @@ PARSERS = [
     Parser("a short search", search_language.LENGTH_MAX, search_language.parse),
     Parser("words of a text", ARTICLE, words.split),
     Parser("what is indexed of a text", ARTICLE, indexed),
+    Parser("the first half of a text", ARTICLE, lambda value: cut(value, len(value) // 2)),
     Parser("a name that is looked for", HEAD, name_search.key_of),
     Parser("a cursor of a search", HEAD, cursors.Cursor.decode),
-    Parser("what a page says about itself", ARTICLE, pages.described),
+    Parser("what a page says about itself", pages.MAX_BYTES, markup.described),
+    Parser("a tag of a page", pages.MAX_BYTES, page_of_one_tag),
+    Parser("the encoding of a page", pages.MAX_BYTES, encoding_of_page),
+    Parser("the address of a page's picture", outgoing.URL_MAX - 32, picture_address),
+    Parser("an encoding in a header", outgoing.HEADERS_MAX, encoding_in_header),
     Parser("the address of a preview", HEAD, preview_address),
     Parser("an address to embed", HEAD, embedded_address),
     Parser("the keys of a browser", web_push.P256DH_MAX, browser_keys),
@@ -329,16 +361,20 @@ PARSERS = [
         video_links.URL_MAX,
         lambda value: video_links.host_of(f"https://{value}"),
     ),
+    Parser("an address in ASCII", outgoing.URL_MAX - 32, address_in_ascii),
     Parser("a text in the admin", ARTICLE, lambda value: (linebreaks(value), linebreaksbr(value))),
     Parser("a search in the admin", SEARCH_MAX, lambda value: list(smart_split(value))),
     # --- accounts ---
-    Parser("a username", serializers.INPUT_MAX, validators.username),
-    Parser("a nickname", serializers.INPUT_MAX, validators.nickname),
-    Parser("a name of any script", serializers.INPUT_MAX, open_policy.mistakes),
+    Parser("a username", serializers.INPUT_MAX, name_rules.username),
+    Parser("a nickname", serializers.INPUT_MAX, name_rules.nickname),
+    Parser("a line of a profile", serializers.INPUT_MAX, profile_rules.one_line),
+    Parser("a name of any script", serializers.INPUT_MAX, open_nicknames.mistakes),
     Parser("a name like that of staff", serializers.INPUT_MAX, lookalikes.names_staff),
-    Parser("a password", serializers.INPUT_MAX, lambda value: validators.password(value, "a", "b")),
-    Parser("a password, normalized", serializers.INPUT_MAX, validators.normal_password),
-    Parser("a mail address", serializers.EMAIL_MAX, validators.email),
+    Parser(
+        "a password", serializers.INPUT_MAX, lambda value: password_rules.mistakes(value, "a", "b")
+    ),
+    Parser("a password, normalized", serializers.INPUT_MAX, password_rules.normal),
+    Parser("a mail address", serializers.EMAIL_MAX, email_rules.mistakes),
     Parser("a code", serializers.INPUT_MAX, two_factor.cleaned),
     Parser("a secret", LINE, lambda value: two_factor.unseal(value, 1)),
     Parser("a device's id", serializers.INPUT_MAX, devices.is_client),
@@ -363,7 +399,7 @@ PARSERS = [
     Parser("a token in one", BODY, lambda value: redaction.redact(f"Bearer eyJ{value}")),
     Parser("an address in one", BODY, lambda value: redaction.redact(f"redis://:{value}")),
     # --- parameters ---
-    Parser("a cursor", HEAD, pagination.Position.decode),
+    Parser("a cursor", HEAD, positions.Position.decode),
     Parser("an id", HEAD, api.parse_id),
     Parser("ids", HEAD, relations._ids),
     Parser("a path with a limit", HEAD, lambda value: body_limits.limit_of("POST", value, "")),
@@ -415,7 +451,7 @@ PARSERS = [
     Parser("a path", HEAD, lambda value: resolve(f"/{value}")),
     Parser("a path of the API", HEAD, lambda value: resolve(f"/api/v1/{value}")),
     Parser("a path of the admin", HEAD, lambda value: resolve(f"/admin/{value}")),
-    Parser("a picture's file", HEAD, files.NAME.fullmatch),
+    Parser("a picture's file", HEAD, stored_files.NAME.fullmatch),
     Parser("a picture's parts", BODY, parts),
     Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
     Parser("a form", FORM, form),
@@ -440,12 +476,12 @@ CALLS = {
     *("literal_eval", "normalize", "parse_cookie", "parse_header_parameters", "parse_os"),
     *("parse_qs", "parse_qsl", "parse_user_agent", "parsedate", "smart_split", "strptime"),
     *("RegexValidator", "Truncator", "unquote", "unquote_plus", "url_has_allowed_host_and_scheme"),
-    *("urlize", "urlparse", "urlsafe_b64decode", "urlsplit", "validate_email"),
+    *("urlize", "urlparse", "urlsafe_b64decode", "urlsplit", "validate_email", "tokenize"),
 }
 OURS = "texts that this site or its administrator wrote"
 READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/cache/__init__.py": OURS,
-    "accounts/sign_in/devices.py": (
+    "accounts/devices.py": (
         "a kind of browser",
         "a name of a device",
         "a device's id",
@@ -455,35 +491,39 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/mail/links.py": ("a link of a mail", "a signed link", "a link to recover"),
     "socialsite/core/http/ip_addresses.py": ("proxies",),
     "accounts/queries.py": OURS,
-    "accounts/validators.py": (
-        "a username",
-        "a nickname",
-        "a password",
-        "a mail address",
-    ),
+    "accounts/naming/name_rules.py": ("a username", "a nickname"),
+    "accounts/credentials/password_rules.py": ("a password", "a password, normalized"),
+    "accounts/email_rules.py": ("a mail address",),
+    "accounts/profile_rules.py": ("a line of a profile",),
     "feeds/discovery/search/language.py": ("a search", "a short search"),
     "feeds/discovery/search/cursors.py": ("a cursor of a search",),
     "socialsite/core/search/words.py": ("words of a text", "what is indexed of a text"),
+    "socialsite/core/text/folding.py": ("words of a text", "a name that is looked for", "a tag"),
     "accounts/naming/lookalikes.py": ("a name like that of staff",),
-    "accounts/naming/open_policy.py": ("a name of any script",),
-    "accounts/sign_in/two_factor.py": ("a code", "a secret"),
-    "accounts/tokens/service_keys.py": ("a key of a service",),
+    "accounts/naming/open_nicknames.py": ("a name of any script",),
+    "accounts/credentials/two_factor.py": ("a code", "a secret"),
+    "accounts/request_auth/service_keys.py": ("a key of a service",),
     "accounts/tokens/keys.py": ("a token", "a token's middle"),
-    "accounts/views/carried.py": ("a link in a cookie", "a signed link in a cookie"),
+    "accounts/views/link_cookie.py": ("a link in a cookie", "a signed link in a cookie"),
     "accounts/views/forms.py": (
         "an address to return to",
         "a host to return to",
         "a page to return to",
     ),
     "accounts/views/two_factor.py": ("a ticket",),
-    "feeds/home/hydration.py": OURS,
+    "feeds/cards/hydration.py": OURS,
     "feeds/content/polls/definition.py": ("an option of a poll", "the end of a poll"),
     "feeds/content/previews/actions.py": ("the address of a preview",),
     "feeds/content/previews/addresses.py": ("the address of a preview",),
-    "feeds/content/previews/pages.py": ("what a page says about itself",),
+    "feeds/content/previews/encodings.py": ("the encoding of a page", "an encoding in a header"),
+    "feeds/content/previews/markup.py": (
+        "what a page says about itself",
+        "a tag of a page",
+    ),
+    "feeds/content/previews/pages.py": ("the address of a page's picture",),
     "feeds/views/drafts.py": ("a time to publish",),
     "feeds/views/feed_files.py": OURS,
-    "feeds/views/sharing.py": ("an address to embed",),
+    "feeds/views/oembed.py": ("an address to embed",),
     "socialsite/core/http/server/body_limits.py": ("a path with a limit", "a number in one"),
     "socialsite/pages/profile_texts.py": OURS,
     "socialsite/core/media/video_links.py": ("a video's address",),
@@ -493,17 +533,17 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a page to return to",
     ),
     "socialsite/core/http/api.py": ("a time",),
-    "socialsite/core/http/client/outgoing.py": ("an address to ask",),
-    "socialsite/core/http/client/web_push.py": ("an endpoint", "a time of a push service"),
+    "socialsite/core/client/outgoing.py": ("an address to ask",),
+    "socialsite/core/client/web_push.py": ("an endpoint", "a time of a push service"),
     "socialsite/core/runtime/vapid.py": ("the keys of a browser",),
-    "socialsite/core/rate_limits/budgets.py": OURS,
+    "socialsite/core/rate_limits/budget.py": OURS,
     "socialsite/core/http/json.py": ("JSON", "a text in JSON"),
-    "socialsite/core/media/files.py": ("a picture's file",),
-    "socialsite/core/media/parts.py": ("a picture's parts",),
+    "socialsite/core/media/stored_files.py": ("a picture's file",),
+    "socialsite/core/media/picture_limits.py": ("a picture's parts",),
     "socialsite/core/media/videos/probing.py": OURS,
     "socialsite/core/media/videos/sources.py": OURS,
     "socialsite/core/http/ranges.py": ("a range of a file",),
-    "socialsite/core/http/pagination.py": ("a cursor",),
+    "socialsite/core/positions.py": ("a cursor",),
     "socialsite/core/runtime/redaction.py": (
         "a line of a log",
         "a secret in one",
@@ -512,17 +552,23 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a token in one",
         "an address in one",
     ),
+    "socialsite/core/runtime/own_keys.py": OURS,
     "socialsite/core/runtime/service_keys.py": OURS,
     "socialsite/core/text/__init__.py": ("a text, cleaned",),
+    "socialsite/core/text/characters.py": OURS,
+    "socialsite/core/text/urls.py": ("an address in ASCII",),
     "socialsite/core/text/markdown.py": ("the words of an article", "an article"),
     "socialsite/pages/articles.py": ("an article", "the time to read an article"),
     "socialsite/core/text/spans.py": ("names and addresses of a text", "tags of a text"),
-    "socialsite/core/text/tags.py": ("tags of a text", "a tag"),
     "socialsite/demo/people.py": OURS,
     "socialsite/demo/words.py": OURS,
     "socialsite/env.py": OURS,
     **dict.fromkeys(
-        ("socialsite/pages/jinja.py", "socialsite/pages/fragments.py", "socialsite/pages/times.py"),
+        (
+            "socialsite/pages/jinja.py",
+            "socialsite/pages/cached_html.py",
+            "socialsite/pages/times.py",
+        ),
         OURS,
     ),
     "socialsite/settings.py": OURS,

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from chaos.campaign.course import Course, Plan
+from chaos.campaign.fuzz.conformance import Conformance
+from chaos.campaign.fuzz.schema import operations
 from chaos.campaign.journal import Journal, compact, pattern
 from chaos.campaign.matrix.routes import unlisted
 from chaos.campaign.matrix.world import FILLED
@@ -17,10 +19,12 @@ from chaos.campaign.site.sites import CONFIGURATIONS, running
 from socialsite.tests.blocks.block_matrix import MATRIX, PAGES
 
 # Building the matrix takes a minute; `test_block_matrix` walks its tables in one process.
-SLICE = Plan(requests=200, seconds=600, clients=1, share=0.03, parts=("tokens", "odd", "fuzz"))
+SLICE = Plan(
+    requests=200, seconds=600, clients=1, share=0.03, parts=("tokens", "malformed", "fuzz")
+)
 SITE = next(one for one in CONFIGURATIONS if one.title == "embedded device")
 # Slow answers are the trial's to find, on an idle machine.
-KINDS = ("5xx", "leak", "traceback", "control")
+KINDS = ("5xx", "leak", "traceback", "document", "control")
 
 
 def answer(status: int, body: str = "", seconds: float = 0.0, **headers: str) -> Answer:
@@ -122,6 +126,28 @@ def test_only_repeated_slowness_counts_and_a_busy_machine_does_not(journal: Jour
     journal.site.cpu_seconds = lambda: {1: 20.0, 2: 50.0}  # type: ignore[method-assign]
     journal.judge_time("fuzz", request, slow, ({1: 0.0}, 0), lambda _: quick)
     assert journal.counts["slow"] == 2
+
+
+@pytest.mark.once
+def test_a_response_that_the_document_does_not_describe_is_found() -> None:
+    item = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Item"}}}
+    responses = {"200": {"content": content}, "204": {}}
+    document = {
+        "paths": {"/a": {"get": {"responses": responses}}},
+        "components": {"schemas": {"Item": item, "Error": {"required": ["code"]}}},
+    }
+    compare, get = Conformance(document), operations(document)[0]
+    json: dict[str, Any] = {"Content_Type": "application/json"}
+    good = [answer(200, '{"id": "1"}', **json), answer(204), answer(404, '{"code": 1}', **json)]
+    assert {compare.violation(get, one) for one in (*good, answer(414), answer(500))} == {""}
+    assert compare.violation(get, answer(202)) == "202 is not documented"
+    assert compare.violation(get, answer(204, "x")) == "a body of 204 is not documented"
+    html = answer(200, "<p>", Content_Type="text/html")
+    assert compare.violation(get, html) == "text/html of 200 is not documented"
+    wrong = answer(200, '{"id": 1}', **json)
+    assert compare.violation(get, wrong) == "$.id of 200: 1 is not of type 'string'"
+    assert compare.violation(get, answer(404, "{}", **json)).startswith("$ of 404")
 
 
 @pytest.mark.once

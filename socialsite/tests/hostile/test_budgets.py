@@ -16,9 +16,10 @@ from accounts import actions as accounts_actions
 from accounts.sign_in import attempts
 from accounts.tests.browsers import browser_of
 from socialsite.core import db, redis
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 from socialsite.core.rate_limits import allowances, buckets, budgets
-from socialsite.core.rate_limits.budgets import HOUR, MINUTE, TABLE, Budget, Guesses, Rate, Store
+from socialsite.core.rate_limits.budget import HOUR, MINUTE, Budget, Guesses, Rate, Store
+from socialsite.core.rate_limits.budgets import TABLE
 from socialsite.core.runtime import service_keys
 from socialsite.tests.support.routes import PER_MODEL, addresses
 
@@ -47,7 +48,7 @@ def guess_rows() -> list[str]:
     found = []
     for row in TABLE.values():
         if isinstance(row, Guesses):
-            window = {HOUR: "an hour", 24 * HOUR: "a day"}[budgets.window_of(row.default)]
+            window = {HOUR: "an hour", 24 * HOUR: "a day"}[row.default.window]
             after = "the last attempt, and by a success" if row.idle else "the first"
             found.append(
                 f"| `{row.name}` | {row.capacity} | {row.per} | {row.cap // MINUTE} min"

@@ -17,8 +17,9 @@ from django.test import Client, RequestFactory
 from django.urls import path
 from django.utils import translation
 
+from accounts.request_auth import authentication
 from accounts.tests.browsers import browser_of
-from accounts.tokens import authentication
+from feeds import actions as feeds_actions
 from socialsite import urls
 from socialsite.core.runtime.logs import OneLine
 from socialsite.pages import views
@@ -140,6 +141,39 @@ def test_an_error_page_of_a_member_never_becomes_another_error(
     page = browser.get("/nothing")
     assert (page.status_code, b"<html" in page.content) == (404, True)
     assert "a mistake of ours" in caplog.text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "status", "there"),
+    [
+        ("/login/", 301, "/login"),
+        ("/login///?next=/a%20b/", 301, "/login?next=/a%20b/"),
+        ("/tags/caf%C3%A9/", 301, "/tags/caf%C3%A9"),
+        ("/%2Fevil.example/", 404, ""),
+        ("/%2Ftags/a/", 404, ""),
+        ("/nothing/", 404, ""),
+        ("/%2F", 404, ""),
+        ("/api/v1/posts/", 404, ""),
+        ("/api/nothing/", 404, ""),
+    ],
+)
+def test_a_page_is_found_with_a_slash_at_its_end(address: str, status: int, there: str) -> None:
+    for send in (Client().get, Client().head):
+        answer = send(address)
+        assert (answer.status_code, answer.headers.get("Location", "")) == (status, there)
+    assert Client().post(address).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("types", ["text/html", "image/*;q=1", "application/xml, text/plain", "x"])
+def test_the_api_answers_in_json_whatever_is_accepted(types: str, make_user: Any) -> None:
+    post = feeds_actions.publish(make_user(), content="words #tea").pk
+    for address in ("tags", f"posts/{post}", "users/by-name/nobody", "feed", "nothing"):
+        answer = Client().get(f"/api/v1/{address}", headers={"accept": types})
+        assert answer.headers["Content-Type"] == "application/json"
+        assert answer.status_code in (200, 401, 404)
+    assert Client().get("/api/schema/", headers={"accept": types}).status_code == 200
 
 
 @pytest.mark.once

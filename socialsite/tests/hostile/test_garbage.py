@@ -13,7 +13,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
 from accounts.models import Failures
-from socialsite.core.http import errors
+from socialsite.core import errors
 from socialsite.core.models import Allowance
 from socialsite.core.rate_limits import budgets
 

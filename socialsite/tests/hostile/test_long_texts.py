@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from feeds.models import Kind, PostContent
 from socialsite.core.text import markdown
-from socialsite.pages import articles, fragments, jinja
+from socialsite.pages import articles, cached_html, jinja
 from socialsite.tests.hostile import linear
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -39,7 +39,7 @@ def clear_caches() -> None:
     jinja._linked.cache.clear()
     articles._article.cache.clear()
     markdown._read.cache.clear()
-    fragments._part.cache.clear()
+    cached_html._part.cache.clear()
 
 
 def view(address: str) -> str:
@@ -57,12 +57,12 @@ def test_an_article_of_closing_brackets_is_shown_in_linear_time(publish) -> None
         assert text in view(addresses[len(text)])
 
     view(addresses[MOST // 16])  # compiles the templates
-    # The largest measured length is twice this one.
+    # The largest measured length is twice this one, the smallest a sixteenth.
     assert linear.growth(show, brackets, MOST // 2) <= linear.RATIO
 
 
 def _halves(size: int) -> list[int]:
-    return [size // 2**half for half in range(5)]
+    return [size // 2**half for half in range(6)]
 
 
 def test_a_text_is_read_once_however_often_and_whenever_it_is_shown(publish, monkeypatch) -> None:
@@ -74,7 +74,7 @@ def test_a_text_is_read_once_however_often_and_whenever_it_is_shown(publish, mon
     read.clear()
     for _ in range(3):
         view(address)
-        fragments._part.cache.clear()  # as when a minute has passed
+        cached_html._part.cache.clear()  # as when a minute has passed
     # For the page, and for the words of its card.
     assert read == [brackets(MOST)] * 2
 

@@ -12,6 +12,7 @@ from feeds import actions as feeds_actions
 from interactions import actions as interactions_actions
 from relations import actions as relations_actions
 from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.rate_limits.budget import Rate
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +22,7 @@ WORDS = "words <b>of mine</b>"
 SHOWN = "words &lt;b&gt;of mine&lt;/b&gt;</textarea>"
 
 
-def send(client: Client, path: str, **form: str) -> Any:
+def send(client: Client, path: str, **form: Any) -> Any:
     return client.post(path, {"content": WORDS, **form}, headers=HERE)
 
 
@@ -40,6 +41,16 @@ def test_a_lost_token_and_a_lost_session_show_the_words(make_user: Make) -> None
         answer = send(client, "/posts", title="T", csrfmiddlewaretoken=token)
         assert answer.status_code == status
         assert "T\n\n" + SHOWN in answer.content.decode()
+
+
+def test_every_field_in_which_people_write_is_shown(make_user: Make) -> None:
+    form: dict[str, Any] = {"bio": "my bio", "place": "my place", "links": ["link 1", "link 2"]}
+    form |= {"option-0": "tea", "option-7": "coffee", "video_url": "a video", "alt-12": "a tree"}
+    answer = send(strict(browser_of(make_user())), "/settings/profile", **form, password="secret1")
+    assert answer.status_code == 403
+    texts = ["my place", "my bio", "link 1", "link 2", SHOWN[:-11], "a video", "tea", "coffee"]
+    assert "\n\n".join([*texts, "a tree"]) in answer.text
+    assert "secret1" not in answer.text
 
 
 def test_what_another_site_sends_is_not_shown(make_user: Make) -> None:
@@ -65,7 +76,7 @@ def test_every_form_shows_its_words_when_the_person_is_too_fast(
     theirs = feeds_actions.publish(author, content="theirs")
     comment = interactions_actions.comment(me, theirs.pk, "first")
     rows = (budgets.PUBLISH, budgets.DRAFT, budgets.COMMENT, budgets.REPORT, budgets.EDIT)
-    settings.BUDGETS = {**settings.BUDGETS, **{row.name: budgets.Rate(1, 1) for row in rows}}
+    settings.BUDGETS = {**settings.BUDGETS, **{row.name: Rate(1, 1) for row in rows}}
     for row in rows:
         buckets.spend(row, me.pk)
     forms = {

@@ -15,9 +15,9 @@ from django.core.asgi import get_asgi_application
 from PIL import Image
 
 from accounts import actions as accounts_actions
-from accounts.sign_in import passwords
-from socialsite.core.http.server import turns
-from socialsite.core.media import pictures
+from accounts.credentials import passwords
+from socialsite.core.media import encoding
+from socialsite.core.runtime import concurrency
 from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
@@ -39,7 +39,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
             pass
 
     monkeypatch.setattr(passwords, "_slots", Taken())
-    monkeypatch.setattr(pictures, "_decoders", Taken())
+    monkeypatch.setattr(encoding, "_decoders", Taken())
     yield free
     free.set()
 
@@ -88,20 +88,22 @@ def test_64_log_ins_and_64_uploads_do_not_delay_a_page(token: str, busy: threadi
     body, kind = upload()
 
     async def main() -> tuple[list[int], list[int], int]:
-        places = turns.Places(turns.SLOW_ASGI, turns.LINE_ASGI)
-        application = turns.Turns(get_asgi_application(), turns.REQUESTS_AT_ONCE, places)
+        places = concurrency.Places(concurrency.SLOW_ASGI, concurrency.LINE_ASGI)
+        application = concurrency.Turns(
+            get_asgi_application(), concurrency.REQUESTS_AT_ONCE, places
+        )
 
         def send(*args: Any) -> asyncio.Task[int]:
             return asyncio.create_task(ask(application, *args))
 
         slow = [send("POST", "/api/v1/auth/login", log_in(n)) for n in range(AT_ONCE)]
         slow += [send("POST", "/api/v1/media", body, kind, token) for _ in range(AT_ONCE)]
-        quick = [send("GET", "/healthz") for _ in range(2 * turns.REQUESTS_AT_ONCE)]
+        quick = [send("GET", "/healthz") for _ in range(2 * concurrency.REQUESTS_AT_ONCE)]
         quick += [send("GET", "/recommended") for _ in range(3)]
         try:
             answers = await asyncio.wait_for(asyncio.gather(*quick), LIMIT)
             async with asyncio.timeout(LIMIT):
-                most = turns.SLOW_ASGI + turns.LINE_ASGI
+                most = concurrency.SLOW_ASGI + concurrency.LINE_ASGI
                 while (waiting := sum(not one.done() for one in slow)) > most:
                     await asyncio.sleep(0.05)
         finally:

@@ -1,4 +1,4 @@
-"""The admin has the colours of the site, light and dark, and no others."""
+"""The site and its admin have the same colours: tokens with a value for light and one for dark."""
 
 import re
 from pathlib import Path
@@ -9,10 +9,10 @@ from django.conf import settings
 
 pytestmark = pytest.mark.once
 
-SITE = Path(settings.BASE_DIR, "static/css/site.css")
-ADMIN = Path(settings.BASE_DIR, "static/css/admin.css")
+SHEETS = Path(settings.BASE_DIR, "static/css")
+TOKENS, SITE, ADMIN = (SHEETS / f"{name}.css" for name in ("tokens", "site", "admin"))
 DJANGO = Path(django.__file__).parent / "contrib/admin/static/admin/css/base.css"
-LIGHT, SYSTEM, DARK = ":root", ':root:not([data-theme="light"])', '[data-theme="dark"]'
+LIGHT, DARK = 0, 1
 # Texts of the admin and what is behind them.
 PAIRS = [
     *[(text, "body-bg") for text in ("body-fg", "body-quiet-color", "link-fg", "error-fg")],
@@ -34,22 +34,43 @@ def variables(css: str, selector: str) -> dict[str, str]:
     return {name: " ".join(value.split()) for name, value in found}
 
 
+def tokens() -> dict[str, str]:
+    """Return the design tokens."""
+    return variables(TOKENS.read_text(), ":root:root")
+
+
+def colours(theme: int) -> dict[str, str]:
+    """Return the tokens that are one colour, in the light or the dark theme."""
+    found = {
+        name: re.fullmatch(r"light-dark\((#\w+), (#\w+)\)", value)
+        for name, value in tokens().items()
+    }
+    return {name: match[theme + 1] for name, match in found.items() if match}
+
+
 def mapped() -> dict[str, str]:
-    """Return which variable of the site each variable of Django's admin is."""
+    """Return which token each variable of Django's admin is."""
     found = variables(ADMIN.read_text(), "/* Django's names for them. */\n:root")
     return {name: value.removeprefix("var(--").removesuffix(")") for name, value in found.items()}
 
 
-@pytest.mark.parametrize("theme", [LIGHT, SYSTEM, DARK])
-def test_the_values_of_the_admin_are_those_of_the_site(theme: str) -> None:
-    site, admin = (variables(path.read_text(), theme) for path in (SITE, ADMIN))
-    assert len(admin) >= 15
-    assert admin == {name: site[name] for name in admin}
-    assert set(mapped().values()) <= set(variables(ADMIN.read_text(), LIGHT))
+def test_each_token_is_set_once_and_is_no_colour_of_one_theme_alone() -> None:
+    assert len(colours(LIGHT)) >= 19
+    for name in tokens():
+        assert TOKENS.read_text().count(f" --{name}:") == 1
+    single = re.sub(r"light-dark\([^()]*(?:\([^()]*\)[^()]*)*\)", "", " ".join(tokens().values()))
+    assert not re.search(r"#|rgb|transparent", single)
+
+
+def test_other_stylesheets_set_no_token_of_the_page_anew() -> None:
+    for sheet in (SITE, ADMIN):
+        for block in re.findall(r":root[^{]*\{([^}]*)\}", sheet.read_text()):
+            assert not set(re.findall(r"--([\w-]+):", block)) & set(tokens()), sheet.name
+    assert set(mapped().values()) <= set(tokens())
 
 
 def test_no_colour_of_django_is_left() -> None:
-    own = variables(DJANGO.read_text(), ":root") | variables(ADMIN.read_text(), LIGHT)
+    own = variables(DJANGO.read_text(), ":root") | tokens()
     used = set(re.findall(r"^\s+--([\w-]+):", DJANGO.read_text(), re.MULTILINE))
     assert used <= set(own)
     assert used - {"accent", "font-family-monospace"} <= set(mapped())
@@ -57,9 +78,8 @@ def test_no_colour_of_django_is_left() -> None:
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 @pytest.mark.parametrize(("text", "behind"), PAIRS)
-def test_texts_of_the_admin_are_readable(theme: str, text: str, behind: str) -> None:
-    css = ADMIN.read_text()
-    known = variables(css, LIGHT) | variables(css, theme)
+def test_texts_of_the_admin_are_readable(theme: int, text: str, behind: str) -> None:
+    known = colours(theme)
     names = mapped()
     dark, light = sorted(luminance(known[names[name]]) for name in (text, behind))
     assert (light + 0.05) / (dark + 0.05) >= 4.5

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from accounts import actions as accounts_actions
 from feeds import queries as feeds_queries
 from socialsite.core.text.spans import spans
-from socialsite.pages import fragments, jinja
+from socialsite.pages import cached_html, jinja
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_cached_card_equals_the_template_s(card) -> None:
     engine: Any = engines["jinja2"]
     macro = engine.env.get_template("feeds/_card.html").module.card
     for _ in range(2):
-        assert fragments.post_card(card, "") == macro(card, CARDS)
+        assert cached_html.post_card(card, "") == macro(card, CARDS)
 
 
 @pytest.mark.django_db
@@ -58,28 +58,28 @@ def test_a_cached_card_equals_the_template_s(card) -> None:
     ],
 )
 def test_a_card_that_changed_is_made_anew(card, change) -> None:
-    before = fragments.post_card(card, "")
-    after = fragments.post_card({**card, **change}, "")
+    before = cached_html.post_card(card, "")
+    after = cached_html.post_card({**card, **change}, "")
     assert after != before
-    assert fragments.post_card(card, "") == before
+    assert cached_html.post_card(card, "") == before
 
 
 @pytest.mark.django_db
 def test_language_length_and_log_in_each_have_their_own_card(card) -> None:
     made = {
-        fragments.post_card(card, ""),
-        fragments.post_card(card, "", full=True),
-        fragments.post_card(card, "/login"),
+        cached_html.post_card(card, ""),
+        cached_html.post_card(card, "", full=True),
+        cached_html.post_card(card, "/login"),
     }
     with translation.override("zh-hans"):
-        made.add(fragments.post_card(card, ""))
+        made.add(cached_html.post_card(card, ""))
     assert len(made) == 4
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("mine", [True, False])
 def test_a_card_has_no_form_and_its_buttons_send_that_of_the_request(card, mine) -> None:
-    made = html.fromstring(fragments.post_card({**card, "mine": mine}, ""))
+    made = html.fromstring(cached_html.post_card({**card, "mine": mine}, ""))
     buttons = made.xpath("//button")
     assert len(buttons) == 3
     assert all(one.get("form") == "acts" and one.get("formaction") for one in buttons)
@@ -123,19 +123,19 @@ def test_a_long_text_is_parsed_once_and_the_cache_is_bounded_by_bytes(monkeypatc
 
 @pytest.mark.django_db
 def test_cards_of_long_posts_are_bounded_by_bytes(card) -> None:
-    cards: Any = fragments._part.cache
+    cards: Any = cached_html._part.cache
     for number in range(150):
-        fragments.post_card({**card, "content": f"{number} " + "&" * 50_000}, "", full=True)
-    assert 0 < cards.currsize <= cards.maxsize == fragments.CARDS_BYTES
+        cached_html.post_card({**card, "content": f"{number} " + "&" * 50_000}, "", full=True)
+    assert 0 < cards.currsize <= cards.maxsize == cached_html.CARDS_BYTES
     assert len(cards) < 150
 
 
 @pytest.mark.django_db
 def test_parts_of_the_page_are_bounded_by_bytes() -> None:
-    made: Any = fragments._cached_macro.cache
+    made: Any = cached_html._cached_macro.cache
     for number in range(1200):
-        fragments.cached_html("_shell.html", "tail", f"/login?next=/{number}" + "x" * 2_000)
-    assert 0 < made.currsize <= made.maxsize == fragments.MACROS_BYTES
+        cached_html.cached_html("_layout.html", "tail", f"/login?next=/{number}" + "x" * 2_000)
+    assert 0 < made.currsize <= made.maxsize == cached_html.MACROS_BYTES
     assert len(made) < 1200
 
 
@@ -145,14 +145,16 @@ def test_the_bar_of_the_site_has_the_values_of_its_request_escaped() -> None:
     for name in ("<Ann>", "Bob"):
         values = dict.fromkeys(("badge", "me_url", "avatar", "hidden"), "")
         values |= {"name": name, "username": f"{name}1", "next": f'/?q="{name}'}
-        made.append(fragments.cached_frame(values, "_shell.html", "header", "", True, False, "en"))
+        made.append(
+            cached_html.cached_frame(values, "_layout.html", "header", "", True, False, "en")
+        )
     ann, bob = made
     assert "<b>&lt;Ann&gt;</b><small>@&lt;Ann&gt;1</small>" in ann
     assert "<b>Bob</b><small>@Bob1</small>" in bob
     assert "Ann" not in bob
     assert ann.replace("&lt;Ann&gt;", "Bob") == bob
     values["next"] = '/?q="<Ann>'
-    guest = fragments.cached_frame(values, "_shell.html", "header", "", False, False, "en")
+    guest = cached_html.cached_frame(values, "_layout.html", "header", "", False, False, "en")
     assert 'name="next" value="/?q=&#34;&lt;Ann&gt;"' in guest
 
 
@@ -215,8 +217,8 @@ def test_a_cached_row_of_a_person_equals_the_template_s(change) -> None:
     for person, c in ((PERSON, PEOPLE), ({**PERSON, **own}, {**PEOPLE, **change})):
         made = rendered("relations/_person.html", "row", person, {**c, "csrf": Markup("<input>")})
         for _ in range(2):
-            assert fragments.person_rows([person], c) == made
-        assert fragments._HIDDEN not in made
+            assert cached_html.person_rows([person], c) == made
+        assert cached_html._HIDDEN not in made
         assert "<script>" not in made
 
 
@@ -277,9 +279,9 @@ def test_a_cached_comment_equals_the_template_s(change) -> None:
         times = {"when": "2020-01-01", "edited": "2020-01-02" if comment["edited_at"] else ""}
         made = rendered("interactions/comments/_comment.html", "item", comment, {**c, **times})
         for _ in range(2):
-            assert fragments.comment_items([comment], c) == made
-        assert fragments.comment_item(comment, c) == made
-        assert fragments._HIDDEN not in made
+            assert cached_html.comment_items([comment], c) == made
+        assert cached_html.comment_item(comment, c) == made
+        assert cached_html._HIDDEN not in made
 
 
 def test_no_view_passes_a_name_that_the_base_template_sets() -> None:

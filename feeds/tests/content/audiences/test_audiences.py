@@ -17,8 +17,8 @@ from feeds.delivery.inbox import sync
 from feeds.models import AuthorHead, InboxEntry, Post, PostAudience, PostTag, Visibility
 from feeds.tests.exactness.oracle import assert_whole
 from relations import actions as relations_actions
+from socialsite.core.errors import Forbidden, InvalidInput
 from socialsite.core.events import relay
-from socialsite.core.http.errors import Forbidden, InvalidInput
 from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db

@@ -88,7 +88,7 @@ def delivered(stack: Stack, post_id: str) -> list[int]:
 @pytest.mark.slow(reason="starts a process for each point")
 def test_a_process_killed_at_any_point_of_a_delivery_loses_and_doubles_nothing() -> None:
     """Each of the thirteen points three times; `make chaos ARGS="fanout --rounds 50"` is longer."""
-    command = site_processes.python("-m", "deploy.trials", "chaos", "fanout", "--rounds", "3")
+    command = site_processes.python("-m", "deploy.dev.trials", "chaos", "fanout", "--rounds", "3")
     trial = subprocess.run(
         command, cwd=site_processes.PROJECT_DIR, capture_output=True, text=True, check=False
     )

@@ -11,10 +11,10 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.live import hints
+from accounts import live_hints
 from accounts.models import User
-from feeds import actions, queries, tasks
-from feeds.delivery.fanout import deliver, plan, sweep, tiers
+from feeds import actions, queries, tasks, tiers
+from feeds.delivery.fanout import deliver, plan, sweep
 from feeds.delivery.inbox import sync
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.exactness.oracle import assert_exact
@@ -338,14 +338,14 @@ def test_only_active_followers_are_pushed_to_and_all_see_the_post(
 def hinted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids of those who got a live hint, in order."""
     found: list[int] = []
-    monkeypatch.setattr(hints, "push", lambda people, message: found.extend(people))
+    monkeypatch.setattr(live_hints, "push", lambda people, message: found.extend(people))
     return found
 
 
 def come_online(*people: User) -> None:
     batch = redis.Batch()
     for person in people:
-        hints.heartbeat(batch, person.pk)
+        live_hints.heartbeat(batch, person.pk)
     batch.run()
 
 
@@ -366,6 +366,28 @@ def test_connected_followers_get_one_hint_of_a_post_despite_repeats(
     FanOut.objects.filter(pk=post.pk).update(state=FanOut.State.RUNNING)
     drain()
     assert len(hinted) == 4
+
+
+@pytest.mark.parametrize("mode", [Mode.ALL, Mode.NONE])
+def test_a_post_from_the_past_is_no_news(
+    author: User,
+    fans: list[User],
+    hinted: list[int],
+    drain: Make,
+    settings: LazySettings,
+    mode: int,
+) -> None:
+    """It is published with `at_ms`, such as those of the demo."""
+    if mode == Mode.NONE:
+        settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0
+    come_online(*fans)
+    old = actions.publish(author, content="old", at_ms=db.now_ms() - 2 * 3_600_000)
+    assert old.mode == mode
+    drain()
+    assert hinted == []
+    actions.publish(author, content="new")
+    drain()
+    assert sorted(hinted) == ids(fans)
 
 
 def test_readers_with_a_backfilled_post_get_no_hint(

@@ -21,7 +21,7 @@ from feeds.tests.settling import settle
 from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core.events import relay
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 from socialsite.core.redis import call
 from socialsite.tests.support.race import Race
 

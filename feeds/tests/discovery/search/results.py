@@ -1,11 +1,11 @@
 """Results of the search, read page by page, and the slow scan that defines them."""
 
 from accounts.models import User
+from feeds.cards.hydration import Hydration
 from feeds.discovery.search import language, paging
 from feeds.discovery.search.matching import matches
 from feeds.discovery.search.queries import Sort
-from feeds.home.hydration import Hydration
-from feeds.home.viewer import reader_of
+from feeds.readers import reader_of
 from feeds.visibility import visible_to
 
 PAGES_MAX = 200

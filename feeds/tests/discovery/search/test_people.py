@@ -11,7 +11,7 @@ from accounts.models import NameTerm, SearchedName, User
 from accounts.naming import search
 from relations import actions as relations_actions
 from relations import queries as relations_queries
-from socialsite.core.http.pagination import Position
+from socialsite.core.positions import Position
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 Make = Callable[..., Any]
@@ -41,6 +41,7 @@ def people(make_user: Make) -> dict[str, User]:
     [
         ("ann", ["Berta3", "Anna01", "Hannah1"]),
         (" @ANN ", ["Berta3", "Anna01", "Hannah1"]),
+        ("\uff20ann", ["Berta3", "Anna01", "Hannah1"]),
         ("\uff21nn", ["Berta3", "Anna01", "Hannah1"]),
         ("nna", ["Berta3", "Anna01", "Hannah1"]),
         ("annah", ["Hannah1"]),
@@ -64,6 +65,24 @@ def test_any_part_of_a_name_finds_people(
     people: dict[str, User], text: str, names: list[str]
 ) -> None:
     assert found(text) == names
+
+
+@pytest.mark.parametrize(
+    ("nickname", "texts"),
+    [
+        ("Анатолий", ["ТОЛИИ\u0306", "анатолии\u0306"]),
+        ("ガイドさん", ["\uff76\uff9e\uff72\uff84\uff9e"]),
+        ("한글이름", ["\u1112\u1161\u11ab"]),
+        ("José", ["jose", "JOSE\u0301", "os\u00e9"]),
+    ],
+)
+def test_equal_names_are_found(
+    make_user: Make, settings: Any, nickname: str, texts: list[str]
+) -> None:
+    settings.NAME_POLICY = "open"
+    make_user("Somebody", nickname=nickname)
+    for text in texts:
+        assert found(text) == ["Somebody"]
 
 
 def test_a_new_name_is_found_and_the_old_one_is_not_at_once(people: dict[str, User]) -> None:

@@ -17,8 +17,8 @@ from feeds.discovery.search.cursors import Cursor
 from feeds.models import PostTerm, SearchedPost
 from feeds.tests.discovery.search.results import pages, results, scan
 from relations import actions as relations_actions
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.http.pagination import Position
+from socialsite.core.errors import InvalidInput
+from socialsite.core.positions import Position
 from socialsite.tests.support.answers import assert_error
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -88,6 +88,24 @@ def test_words_phrases_tags_and_exclusions(write: Make, question: str, found: li
     assert results(None, question) == wanted == scan(None, question)
 
 
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [
+        ("\u0433\u0430\u0438\u0306 #\u0433\u0430\u0438\u0306", ["ГАЙ", "#гай"]),
+        ("한글 #한글", ["\u1112\u1161\u11ab\u1100\u1173\u11af", "#\u1112\u1161\u11ab글"]),
+        (
+            "\uff76\uff9e\uff72\uff84\uff9e #ガイド",
+            ["ガイド", "カ\u3099", "#\uff76\uff9e\uff72\uff84\uff9e"],
+        ),
+        ("Movies, sizes and caches", ["movie", "size", '"sizes and cache"']),
+    ],
+)
+def test_equal_texts_find_each_other(write: Make, text: str, questions: list[str]) -> None:
+    made = write(text)
+    for question in questions:
+        assert results(None, question) == made == scan(None, question)
+
+
 def test_the_options_of_a_poll_are_words_of_its_post(write: Make) -> None:
     poll = {"options": ["Oolong tea", "黑咖啡"], "multiple": False, "ends_at": None, "lasts": 3600}
     asked = write("What do you drink?", poll=poll)[0]
@@ -106,6 +124,7 @@ def test_filters_by_author_day_and_picture(write: Make, me: User, make_user: Mak
     first, second, third = (write("tea", by=ann, at_ms=one)[0] for one in day)
     mine = write("tea")[0]
     assert results(None, "from:Annabel tea") == [third, second, first]
+    assert results(None, "from:\uff20\uff21nnabel tea") == [third, second, first]
     assert results(None, "from\uff1a@annabel") == [third, second, first]
     assert results(None, "tea -from:annabel") == [mine]
     assert results(None, "from:nobody99 tea") == results(None, f"from:annabel from:{me}") == []

@@ -18,7 +18,7 @@ from feeds.tests.exactness.oracle import assert_tag
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db
-from socialsite.core.http.errors import InvalidInput, NotFound, QuotaExceeded
+from socialsite.core.errors import InvalidInput, NotFound, QuotaExceeded
 from socialsite.tests.support.answers import assert_error, ids, walk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -218,6 +218,10 @@ def test_tags_that_begin_alike(mine: APIClient, me: User) -> None:
     assert names("teap") == ["teapot"]
     for nothing in ("", "#", "a b", "%", "x" * 200):
         assert names(nothing) == []
+    write(me, "#trending")
+    assert mine.get(f"{V1}tags/%23trending").json()["name"] == "trending"
+    assert mine.get(f"{V1}tags/%23trending/posts").json()["items"]
+    assert "items" in mine.get(f"{V1}tags/trending").json()
 
 
 def test_tags_that_many_people_use_today_come_first(

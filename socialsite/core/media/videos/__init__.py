@@ -7,5 +7,5 @@
 - `probing` and `converting` run ffprobe and ffmpeg in a `sandbox`: they parse what strangers made.
 - `failures` names the reasons why a video failed; `shown` says what posts show of it.
 
-Who may see a video is decided as for pictures, by `core.media.usage`.
+`core.media.references` decides who may see a video, as for pictures.
 """

@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from socialsite.core.errors import InvalidInput, NotAuthenticated
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer
-from socialsite.core.http.errors import InvalidInput, NotAuthenticated
-from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.media.videos import queries, uploads
 from socialsite.core.models import Video
 from socialsite.core.rate_limits import budgets
+from socialsite.core.requests.idempotency import Created, idempotent
 
 
 class VideoUploadSerializer(serializers.Serializer[Any]):
@@ -97,7 +97,12 @@ class OneVideo(APIView):
 
     @extend_schema(
         tags=["media"],
-        responses={200: OwnVideoSerializer, 401: ErrorSerializer, 404: ErrorSerializer},
+        responses={
+            200: OwnVideoSerializer,
+            400: ErrorSerializer,
+            401: ErrorSerializer,
+            404: ErrorSerializer,
+        },
     )
     def get(self, request: Request, ident: str) -> Response:
         """Return a video that you uploaded, with the progress of its preparation."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from socialsite.core.http.errors import AppError
-from socialsite.core.media import pictures
+from socialsite.core.errors import AppError
+from socialsite.core.media import encoding
 from socialsite.core.media.videos import failures, probing, sandbox
 from socialsite.core.media.videos.failures import Refused
 from socialsite.core.media.videos.probing import Facts
@@ -26,7 +26,7 @@ PICTURE_KBIT, SOUND_KBIT = 3000, 128
 # Beside what the two rates give: the index, and the rate control's freedom.
 SIZE_EXTRA = 4 * 1024**2
 MEMORY_BYTES = 2 * 1024**3
-# Of a second of video; 4K in HEVC takes up to three seconds on an old processor.
+# CPU time for a second of video; 4K in HEVC takes up to three seconds on an old processor.
 SLOWNESS = 6
 LEAST_SECONDS = 60
 POSTER_LIMITS = sandbox.Limits(
@@ -120,6 +120,6 @@ def poster(video: Path, facts: Facts, target: Path) -> bytes:
     ]
     try:
         sandbox.run(argv, POSTER_LIMITS, video.parent)
-        return pictures.encode(io.BytesIO(target.read_bytes())).data
+        return encoding.encode(io.BytesIO(target.read_bytes())).data
     except (sandbox.TooSlow, FileNotFoundError, AppError):
         return b""

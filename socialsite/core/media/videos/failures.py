@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.core.http.errors import Text
+from socialsite.core.errors import Text
 
 BROKEN, TOO_LONG, TOO_BIG, NO_PICTURE = "broken", "too_long", "too_big", "no_picture"
 TOO_SLOW, UNKNOWN_CODEC, NOT_PLAYABLE, CRASHED = "too_slow", "codec", "not_playable", "crashed"

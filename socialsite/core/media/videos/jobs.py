@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from socialsite.core import db, events
+from socialsite.core.errors import DISK_FULL
 from socialsite.core.events import enqueue
-from socialsite.core.http.errors import DISK_FULL
-from socialsite.core.media import files, space
+from socialsite.core.media import disk_space, stored_files
 from socialsite.core.media.videos import converting, failures, probing, sandbox, sources
 from socialsite.core.media.videos.events import VideoChanged
 from socialsite.core.media.videos.failures import Refused
@@ -106,7 +106,7 @@ def _prepare(claim: _Claim) -> None:
     """Do the work of a claim. Raises Refused, Lost, NotNow."""
     if claim.tries > TRIES_MAX:
         raise Refused(failures.CRASHED)
-    if space.is_disk_full():
+    if disk_space.is_disk_full():
         raise NotNow
     source = sources.path_of(claim.source)
     if not source.is_file():
@@ -126,7 +126,7 @@ def _prepare(claim: _Claim) -> None:
             if not poster and (poster := converting.poster(target, made, picture)):
                 _found(claim, made, poster)
         except Refused:
-            if space.is_disk_full():  # ffmpeg failed because of that
+            if disk_space.is_disk_full():  # ffmpeg failed because of that
                 raise NotNow from None
             raise
         except OSError as error:
@@ -139,7 +139,7 @@ def _prepare(claim: _Claim) -> None:
 def _reporter(claim: _Claim) -> Callable[[int], None]:
     def report(percent: int) -> None:
         """Renew the lease. Raises Lost, NotNow."""
-        if space.is_disk_full():
+        if disk_space.is_disk_full():
             raise NotNow
         due = db.now_ms() + LEASE_MS
         rows = Video.objects.filter(pk=claim.ident, lease=claim.lease)
@@ -155,8 +155,8 @@ def _found(claim: _Claim, facts: probing.Facts, poster: bytes) -> None:
     item = _locked(claim)
     item.width, item.height = converting.size_of(facts)
     if poster:
-        item.thumb_name = files.poster_of(item.name)
-        files.write(item.thumb_name, poster)
+        item.thumb_name = stored_files.poster_of(item.name)
+        stored_files.write(item.thumb_name, poster)
     item.save(update_fields=["width", "height", "thumb_name"])
     Video.objects.filter(pk=claim.ident).update(
         seconds=facts.seconds, due_at=db.now_ms() + LEASE_MS
@@ -187,7 +187,7 @@ def _write(
 ) -> None:
     item = _locked(claim)
     video = Video.objects.get(pk=claim.ident)
-    item.size = files.path_of(item.thumb_name).stat().st_size if item.thumb_name else 0
+    item.size = stored_files.path_of(item.thumb_name).stat().st_size if item.thumb_name else 0
     if made is not None and target is not None:
         item.width, item.height, video.seconds = made.width, made.height, made.seconds
         item.size += target.stat().st_size

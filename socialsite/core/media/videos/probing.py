@@ -1,4 +1,4 @@
-"""What is inside a video, by ffprobe in a sandbox, and whether it may be converted.
+"""The contents of a video, by ffprobe in a sandbox, and whether it may be converted.
 
 The container is found by its first bytes and given to the programs by name. They never guess it, so
 no playlist, subtitle or list of files is opened as one, whatever a file calls itself.
@@ -31,7 +31,7 @@ CODECS = (
     *("amrnb", "amrwb", "libopencore_amrnb", "libopencore_amrwb"),
     *("pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_f32le", "pcm_u8"),
 )
-# What the decoders are called by the probe.
+# Names of the decoders in the answer of ffprobe.
 NAMES = (frozenset(CODECS) | {"av1", "amr_nb", "amr_wb"}) - {"libdav1d", "mp3float", "libopus"}
 STREAMS_MAX = 24
 LIMITS = sandbox.Limits(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db.models import Count, Min
 
 from socialsite.core import db
-from socialsite.core.http.errors import NotFound
+from socialsite.core.errors import NotFound
 from socialsite.core.media.videos import shown
 from socialsite.core.models import Video
 

@@ -1,4 +1,4 @@
-"""What posts and programs see of a video."""
+"""The parts of a video that posts and programs show."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict, cast

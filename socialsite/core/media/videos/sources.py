@@ -16,7 +16,7 @@ from typing import IO
 
 from django.conf import settings
 
-from socialsite.core.media import files
+from socialsite.core.media import stored_files
 from socialsite.core.runtime import data_dir
 
 FOLDER = "incoming"
@@ -76,8 +76,8 @@ def draft(name: str, lease: int, suffix: str) -> Iterator[Path]:
 
 def move(path: Path, name: str) -> None:
     """Move a finished file to its name below MEDIA_ROOT, readable as all files there."""
-    target = files.path_of(name)
-    files.make_directory(target.parent)
+    target = stored_files.path_of(name)
+    stored_files.make_directory(target.parent)
     with path.open("rb") as file:
         os.fchmod(file.fileno(), data_dir.shared_file(settings.FILES_GROUP))
         os.fsync(file.fileno())

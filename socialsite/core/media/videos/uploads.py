@@ -16,11 +16,11 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.core import db
-from socialsite.core.http.errors import Forbidden, InvalidInput, PayloadTooLarge, UnsupportedMedia
-from socialsite.core.http.server import turns
-from socialsite.core.media import files, space
+from socialsite.core.errors import Forbidden, InvalidInput, PayloadTooLarge, UnsupportedMedia
+from socialsite.core.media import disk_space, stored_files
 from socialsite.core.media.videos import failures, jobs, mp4, probing, queries, shown, sources
 from socialsite.core.models import Media, Video
+from socialsite.core.runtime import concurrency
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def check(owner_id: int, size: int) -> None:
         raise Forbidden(_OFF)
     if size > settings.VIDEO_MB * MEGA:
         raise PayloadTooLarge(too_large())
-    space.check(owner_id, adding=size)
+    disk_space.check(owner_id, adding=size)
 
 
 def accept(owner_id: int, upload: IO[bytes], size: int) -> Upload:
@@ -65,9 +65,9 @@ def accept(owner_id: int, upload: IO[bytes], size: int) -> Upload:
     if not container or (container != probing.MP4 and not settings.VIDEO_CONVERSION):
         wrong = NOT_A_VIDEO if settings.VIDEO_CONVERSION else mp4.NOT_PLAYABLE
         raise UnsupportedMedia(wrong)
-    with turns.slow(turns.UPLOAD, owner_id), space.room():
+    with concurrency.slow(concurrency.UPLOAD, owner_id), disk_space.room():
         source = sources.write(upload)
-        name = files.new_video_name()
+        name = stored_files.new_video_name()
         if settings.VIDEO_CONVERSION:
             return Upload(name, source, size, None)
         try:
@@ -116,7 +116,7 @@ def no_orphans(upload: Upload) -> Iterator[None]:
         with contextlib.suppress(DatabaseError):
             if not Media.objects.filter(name=upload.name).exists():
                 sources.remove(upload.source)
-                files.remove(upload.name)
+                stored_files.remove(upload.name)
 
 
 def add(owner_id: int, upload: IO[bytes], size: int) -> Video:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
-from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db.models import Count, Exists, OuterRef, QuerySet, Value
 from django.db.models.query import QuerySet as Rows
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
@@ -58,21 +58,27 @@ def test_queries_added_together_are_one_statement_with_separate_rows(make_user) 
     ids = sorted(make_user().pk for _ in range(3))
 
     @compiled
-    def people(some: Collection[int], *, limit: int, number: int) -> "QuerySet[User, Any]":
-        rows = User.objects.filter(pk__in=some).order_by("pk")
-        return rows.values_list("pk", Value(number))[:limit]
+    def people(some: Collection[int], *, limit: int) -> "QuerySet[User, Any]":
+        return User.objects.filter(pk__in=some).order_by("pk").values_list("pk")[:limit]
+
+    @compiled
+    def batches(some: Collection[int]) -> "QuerySet[User, Any]":
+        rows = User.objects.filter(pk__in=some).values("pk").annotate(number=Count("pk"))
+        return rows.values_list("pk", Value(7), "number")
 
     union = UnionRead()
     first = union.add(people, ids, limit=2)
     none = union.add(people, [7], limit=2)
+    wide = union.add(batches, ids[:1])
     last = union.add(people, ids[1:], limit=5)
     with CaptureQueriesContext(connection) as captured:
         union.run()
         UnionRead().run()
     assert len(captured) == 1
-    assert sorted(first) == [(ids[0], 0), (ids[1], 0)]
+    assert sorted(first) == [(ids[0],), (ids[1],)]
     assert none == []
-    assert sorted(last) == [(ids[1], 2), (ids[2], 2)]
+    assert wide == [(ids[0], 7, 1)]
+    assert sorted(last) == [(ids[1],), (ids[2],)]
 
 
 def test_an_update_changes_the_rows_it_finds_and_counts_them(make_user) -> None:

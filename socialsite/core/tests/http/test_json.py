@@ -90,8 +90,9 @@ def test_counting_levels_takes_linear_time(unit: bytes) -> None:
         text = b"[" * 40 + b'"' + unit * (size // len(unit))
         return min(linear.seconds(nests_too_deep, text) for _ in range(3))
 
-    size = 100_000
-    while best(size) < LONG_ENOUGH:
+    size, shorter = 100_000, 0.0
+    while shorter < LONG_ENOUGH:
         size *= 2
-    # Eight times the text: 64 times the time if it were quadratic.
-    assert best(8 * size) < 24 * best(size)
+        shorter = best(size)
+    # Four times the text: 16 times the time if it were quadratic.
+    assert best(4 * size) < 8 * shorter

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from PIL import Image
 
+from socialsite.core.tests.media import profiles
+
 Make = Callable[[], bytes]
 # As many as fit in one segment of a JPEG, and as many segments as fit in a file of 10 MB.
 SEGMENT, SEGMENTS = 65_000, 159
@@ -36,6 +38,13 @@ def jpeg(head: bytes, **options: object) -> bytes:
     Image.new("RGB", (8, 8)).save(out, "JPEG", **options)
     data = out.getvalue()
     return data[:2] + head + data[2:]
+
+
+def webp(**options: object) -> bytes:
+    """Return a WEBP of 8 by 8 that is transparent."""
+    out = io.BytesIO()
+    Image.new("RGBA", (8, 8)).save(out, "WEBP", **options)
+    return out.getvalue()
 
 
 def gif(head: bytes) -> bytes:
@@ -72,20 +81,15 @@ def calculating(elements: int) -> bytes:
     matrix = b"matf" + bytes(4) + struct.pack(">HH12f", 3, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
     body = b"mpet" + bytes(4) + struct.pack(">HHI", 3, 3, elements)
     body += struct.pack(">II", 16 + 8 * elements, len(matrix)) * elements + matrix
-    white = b"XYZ " + bytes(4) + struct.pack(">iii", 63190, 65536, 54061)
-    tags, data, start = b"", b"", 128 + 4 + 12 * 2
-    for name, value in ((b"wtpt", white), (b"D2B0", body)):
-        tags += name + struct.pack(">II", start + len(data), len(value))
-        data += value
-    head = struct.pack(">I4xI", start + len(data), 0x04300000) + b"scnrRGB XYZ " + bytes(12)
-    head += b"acsp" + bytes(28) + struct.pack(">iii", 63190, 65536, 54061)
-    return head.ljust(128, b"\0") + struct.pack(">I", 2) + tags + data
+    return profiles.of_tags(b"RGB ", {b"wtpt": profiles.xyz(profiles.WHITE), b"D2B0": body})
 
 
 HOSTILE: dict[str, Make] = {
     "gif comments": lambda: gif(b"\x21\xfe\x01x\x00" * 2_000_000),
     "gif comment of tiny blocks": lambda: gif(b"\x21\xfe" + b"\x01x" * 5_000_000 + b"\x00"),
     "gif of no blocks": lambda: gif(b"\x01" * 10_000_000),
+    "gif of tiny blocks behind": lambda: gif(b"")[:-1] + b"\x21\xfe" + b"\x01x" * 5_000_000,
+    "gif of no blocks behind": lambda: gif(b"")[:-1] + b"\x01" * 10_000_000,
     "jpeg of empty segments": lambda: jpeg(segment(0xE1, b"") * 2_600_000),
     "jpeg of comments": lambda: jpeg(segment(0xFE, b"") * 2_600_000),
     "jpeg of fill bytes": lambda: jpeg(b"\xff" * 10_400_000),
@@ -110,4 +114,5 @@ HOSTILE: dict[str, Make] = {
     "png of wide texts behind": lambda: png(after=wide_texts()),
     "png of odd tags": lambda: png(chunk(b"eXIf", exif(WARNED) + bytes(2_000_000))),
     "jpeg of calculated colours": lambda: jpeg(b"", icc_profile=calculating(8000)),
+    "webp of calculated colours": lambda: webp(icc_profile=calculating(8000)),
 }

@@ -36,15 +36,15 @@ def main(files: list[str]) -> None:
     django.setup()
     from PIL import Image
 
-    from socialsite.core.http import errors
-    from socialsite.core.media import pictures
+    from socialsite.core import errors
+    from socialsite.core.media import encoding
     from socialsite.core.runtime import memory
 
     memory.tune()
-    for kind in pictures.FORMATS:
+    for kind in encoding.FORMATS:
         small = io.BytesIO()
         Image.new("RGB", (600, 600)).save(small, kind)
-        pictures.encode(io.BytesIO(small.getvalue()))
+        encoding.encode(io.BytesIO(small.getvalue()))
     found = {}
     for name in files:
         data = io.BytesIO(Path(name).read_bytes())
@@ -52,7 +52,7 @@ def main(files: list[str]) -> None:
         before = resident("VmRSS")
         started = time.process_time()
         with suppress(errors.UnsupportedMedia):
-            pictures.encode(data)
+            encoding.encode(data)
         took = time.process_time() - started
         del data
         grown = [resident(name) - before for name in ("VmHWM", "VmRSS")]

@@ -21,10 +21,9 @@ from PIL import Image, PngImagePlugin
 from accounts import actions as accounts_actions
 from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
-from socialsite.core import tasks
-from socialsite.core.http import errors
-from socialsite.core.media import files as media_files
-from socialsite.core.media import pictures, space, usage
+from socialsite.core import errors, tasks
+from socialsite.core.media import disk_space, encoding, pictures, references
+from socialsite.core.media import stored_files as media_files
 from socialsite.core.models import IdempotencyKey, Media
 from socialsite.core.runtime import data_dir
 from socialsite.core.tasks import sweep_media
@@ -34,7 +33,7 @@ from socialsite.tests.support.waiting import LIMIT
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.usefixtures("media_root"),
-    # As `core.media.pictures` sets it; pytest resets the filters of warnings.
+    # As `core.media.encoding` sets it; pytest resets the filters of warnings.
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]
 
@@ -223,16 +222,6 @@ def test_no_metadata_survives() -> None:
     assert all(b"Exif" not in path.read_bytes() for path in files())
 
 
-def test_colours_of_a_profile_are_brought_to_srgb() -> None:
-    from PIL import ImageCms
-
-    lab_free = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    same = store(encoded(two_colours(), "JPEG", icc_profile=lab_free, quality=95))
-    broken = store(encoded(two_colours(), "JPEG", icc_profile=b"not a profile", quality=95))
-    for item in (same, broken):
-        assert near(stored(item).getpixel((5, 5)), RED)
-
-
 def test_a_polyglot_leaves_its_second_half_behind() -> None:
     evil = b"<script>alert(1)</script>PK\x03\x04<?php system($_GET[0]); ?>"
     gif = encoded(two_colours(), "GIF", comment=evil[:200])
@@ -273,7 +262,7 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(
     def no_pixels(*args: object) -> None:
         raise AssertionError("decoded")
 
-    monkeypatch.setattr(pictures, "_reduced", no_pixels)
+    monkeypatch.setattr(encoding, "_reduced", no_pixels)
     with pytest.raises(errors.PayloadTooLarge, match="10 MB, 16,384 pixels on each side and 25"):
         store(data)
 
@@ -285,7 +274,7 @@ def test_a_picture_of_exactly_the_limit_is_decoded(size: tuple[int, int]) -> Non
 
 
 def test_a_file_over_ten_megabytes_is_refused() -> None:
-    data = picture() + b"\0" * pictures.MAX_BYTES
+    data = picture() + b"\0" * encoding.MAX_BYTES
     with pytest.raises(errors.PayloadTooLarge):
         store(data)
 
@@ -299,7 +288,7 @@ def test_a_compressed_text_bomb_in_a_png_is_refused() -> None:
 
 
 def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MAX_WORK", 3 * 40 * 30)
+    monkeypatch.setattr(encoding, "MAX_WORK", 3 * 40 * 30)
     uploads = [(io.BytesIO(picture()), "") for _ in range(3)]
     with pytest.raises(errors.PayloadTooLarge, match="Together"):
         pictures.store_all(1, uploads)
@@ -309,7 +298,7 @@ def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPat
 
 def test_the_quota_of_one_person_does_not_concern_another(monkeypatch: pytest.MonkeyPatch) -> None:
     store(picture(), owner_id=1)
-    monkeypatch.setattr(space, "QUOTA_BYTES", 1)
+    monkeypatch.setattr(disk_space, "QUOTA_BYTES", 1)
     with pytest.raises(errors.PayloadTooLarge):
         store(picture(), owner_id=1)
     assert store(picture(), owner_id=2).owner_id == 2
@@ -327,9 +316,9 @@ def test_no_file_is_left_when_the_row_cannot_be_written(monkeypatch: pytest.Monk
 
 
 def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    decode, inside, most = pictures._decode, [0], [0]
+    decode, inside, most = encoding._decode, [0], [0]
     asked: list[int] = []
-    lock, all_asked, decoders = threading.Lock(), threading.Event(), pictures._decoders
+    lock, all_asked, decoders = threading.Lock(), threading.Event(), encoding._decoders
 
     def acquire(timeout: float) -> bool:
         asked.append(1)
@@ -337,7 +326,7 @@ def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
             all_asked.set()
         return decoders.acquire(timeout=timeout)
 
-    def watched(raw: bytes, work: pictures.Work) -> Image.Image:
+    def watched(raw: bytes, work: encoding.Work) -> tuple[Image.Image, bool]:
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
@@ -348,24 +337,24 @@ def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
             with lock:
                 inside[0] -= 1
 
-    monkeypatch.setattr(pictures, "_decode", watched)
-    monkeypatch.setattr(pictures, "WAIT_SECONDS", LIMIT)
+    monkeypatch.setattr(encoding, "_decode", watched)
+    monkeypatch.setattr(encoding, "WAIT_SECONDS", LIMIT)
     gate = SimpleNamespace(acquire=acquire, release=decoders.release)
-    monkeypatch.setattr(pictures, "_decoders", gate)
+    monkeypatch.setattr(encoding, "_decoders", gate)
     threads = [
-        threading.Thread(target=pictures.encode, args=(io.BytesIO(picture()),)) for _ in range(6)
+        threading.Thread(target=encoding.encode, args=(io.BytesIO(picture()),)) for _ in range(6)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert most == [pictures.DECODERS]
+    assert most == [encoding.DECODERS]
 
 
 def test_a_request_that_waits_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(pictures, "_decoders", threading.BoundedSemaphore(1))
-    with pictures._decoders, pytest.raises(errors.Unavailable):
+    monkeypatch.setattr(encoding, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(encoding, "_decoders", threading.BoundedSemaphore(1))
+    with encoding._decoders, pytest.raises(errors.Unavailable):
         store(picture())
     store(picture())
 
@@ -412,7 +401,21 @@ def test_an_upload_responds_with_the_stored_picture(make_user: Any, api_for: Any
         "thumb": f"/media/{item.thumb_name}",
         "alt": "a red field",
         "placeholder": item.placeholder,
+        "animated": False,
     }
+
+
+def test_an_upload_says_that_an_animation_is_not_kept_and_so_does_a_repeat(
+    make_user: Any, api_for: Any
+) -> None:
+    client = api_for(make_user())
+    frames = [Image.new("RGB", (30, 20), colour) for colour in (RED, BLUE)]
+    data = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
+    for _ in range(2):
+        answer = upload(client, data, headers={"Idempotency-Key": "one"})
+        assert (answer.status_code, answer.json()["animated"]) == (201, True)
+    Media.objects.all().delete()
+    assert upload(client, data, headers={"Idempotency-Key": "one"}).status_code == 404
 
 
 def test_pictures_are_served_as_what_they_are(media_root: Path, client: Any) -> None:
@@ -495,7 +498,7 @@ def aged(item: Media, days: float) -> None:
 def test_a_picture_that_nothing_used_for_a_month_is_swept_away_with_its_files(
     make_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usage, "SWEEP_STEP", 2)
+    monkeypatch.setattr(references, "SWEEP_STEP", 2)
     owner = make_user()
     items = {
         name: store(picture(), owner.pk) for name in ("new", "posted", "avatar", "a", "b", "c")
@@ -590,7 +593,7 @@ def test_deleting_a_post_locks_the_head_before_its_pictures(make_user: Any) -> N
 
 
 def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage, "SWEEP_STEP", 2)
+    monkeypatch.setattr(references, "SWEEP_STEP", 2)
     monkeypatch.setattr(tasks, "SWEEPS_MAX", 1)
     for _ in range(3):
         aged(store(picture()), 32)

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from socialsite.core.media import pictures
+from socialsite.core.media import encoding
 from socialsite.core.tests.media.hostile_pictures import HOSTILE, chunk
 from socialsite.tests.support.waiting import LIMIT
 
@@ -24,8 +24,8 @@ LEFT_MEGABYTES = 30
 # Multiple of a photo's CPU time: above any accepted file, below a former hostile one.
 PHOTO_TIMES = 2
 # The maximum number of pixels, in lines of the maximum length.
-WIDE = (pictures.MAX_SIDE, pictures.MAX_PIXELS // pictures.MAX_SIDE)
-HEAVY = (pictures.MAX_SIDE - 1, pictures.MAX_HEAVY_PIXELS // pictures.MAX_SIDE)
+WIDE = (encoding.MAX_SIDE, encoding.MAX_PIXELS // encoding.MAX_SIDE)
+HEAVY = (encoding.MAX_SIDE - 1, encoding.MAX_HEAVY_PIXELS // encoding.MAX_SIDE)
 # The passes of an interlaced PNG: the first column and row, and the steps.
 PASSES = [
     (0, 0, 8, 8),

@@ -10,19 +10,23 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms
 
-from socialsite.core.http import errors
-from socialsite.core.media import parts, pictures
+from socialsite.core import errors
+from socialsite.core.media import encoding, picture_limits
 from socialsite.core.tests.media.hostile_pictures import HOSTILE, chunk, gif, jpeg, png, segment
 from socialsite.tests.hostile import linear
 
 pytestmark = [
     pytest.mark.once,
-    # As `core.media.pictures` sets them; pytest resets the filters of warnings.
+    # As `core.media.encoding` sets them; pytest resets the filters of warnings.
     pytest.mark.filterwarnings("ignore::UserWarning:PIL"),
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]
 
-TAKEN = {"png of odd tags", "jpeg of calculated colours"}  # accepted, without their hostile parts
+# Accepted, without their hostile parts.
+TAKEN = {
+    *("gif of tiny blocks behind", "gif of no blocks behind", "png of odd tags"),
+    *("jpeg of calculated colours", "webp of calculated colours"),
+}
 XMP = b"http://ns.adobe.com/xap/1.0/\0" + b" " * 60_000
 
 
@@ -32,8 +36,8 @@ def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
     return out.getvalue()
 
 
-def encode(data: bytes, work: pictures.Work | None = None) -> pictures.Picture:
-    return pictures.encode(io.BytesIO(data), work=work)
+def encode(data: bytes, work: encoding.Work | None = None) -> encoding.Picture:
+    return encoding.encode(io.BytesIO(data), work=work)
 
 
 def noise(size: tuple[int, int] = (300, 200)) -> Image.Image:
@@ -107,28 +111,46 @@ def test_files_of_too_many_parts_are_refused(name: str) -> None:
         encode(HOSTILE[name]())
 
 
+@pytest.mark.parametrize("name", REAL)
+def test_animations_are_recognized(name: str) -> None:
+    assert encode(REAL[name]()).is_animated == name.startswith("an animated")
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
+def test_a_single_frame_is_no_animation(kind: str) -> None:
+    assert not encode(of_several(kind, count=1)).is_animated
+    assert encode(of_several(kind, count=2)).is_animated
+
+
+def test_a_large_first_frame_hides_no_animation() -> None:
+    frames = [Image.effect_noise((3000, 2000), 80) for _ in range(2)]
+    data = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:], optimize=False)
+    assert data.rindex(b"\x21\xf9") > 4_000_000
+    assert picture_limits.is_animated_gif(data)
+
+
 def test_scans_are_counted_up_to_the_end_of_the_picture() -> None:
-    assert parts.check(encoded(noise(), "JPEG")) == 1
-    assert parts.check(encoded(noise(), "JPEG", progressive=True)) == 10
-    assert parts.check(of_a_phone()) == 10
-    assert parts.check(of_scans(20)) == 30
-    with pytest.raises(parts.TooManyParts):
-        parts.check(of_scans(21))
+    assert picture_limits.check(encoded(noise(), "JPEG")) == 1
+    assert picture_limits.check(encoded(noise(), "JPEG", progressive=True)) == 10
+    assert picture_limits.check(of_a_phone()) == 10
+    assert picture_limits.check(of_scans(20)) == 30
+    with pytest.raises(picture_limits.TooManyParts):
+        picture_limits.check(of_scans(21))
 
 
 def test_a_decoder_reads_a_file_a_limited_number_of_times() -> None:
-    file = parts.Reader(bytes(parts.MAX_READS + 1))
-    for _ in range(parts.MAX_READS):
+    file = picture_limits.Reader(bytes(picture_limits.MAX_READS + 1))
+    for _ in range(picture_limits.MAX_READS):
         assert file.read(1)
-    with pytest.raises(parts.TooManyParts):
+    with pytest.raises(picture_limits.TooManyParts):
         file.read(1)
 
 
 def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, progressive = encoded(noise(), "JPEG"), encoded(noise(), "JPEG", progressive=True)
     pixels = 300 * 200
-    monkeypatch.setattr(pictures, "MAX_WORK", 3 * pixels)
-    work = pictures.Work()
+    monkeypatch.setattr(encoding, "MAX_WORK", 3 * pixels)
+    work = encoding.Work()
     encode(plain, work)
     assert work.left == 2 * pixels - pixels // 30
     encode(progressive, work)
@@ -137,7 +159,7 @@ def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPat
 
 
 def test_nine_photos_of_a_phone_are_within_it() -> None:
-    work = pictures.Work()
+    work = encoding.Work()
     for _ in range(9):
         work.spend(4032 * 3024, 10)
 
@@ -152,11 +174,11 @@ MARKS = (
 def test_the_walk_takes_time_in_proportion_to_the_length(head: bytes) -> None:
     def run(data: bytes) -> None:
         try:
-            parts.check(data)
-        except parts.TooManyParts:
+            picture_limits.check(data)
+        except picture_limits.TooManyParts:
             return
 
     makers = [
         (repr(mark), lambda size, mark=mark: head + mark * (size // len(mark))) for mark in MARKS
     ]
-    assert not linear.too_slow(run, makers, pictures.MAX_BYTES)
+    assert not linear.too_slow(run, makers, encoding.MAX_BYTES)

@@ -17,9 +17,8 @@ from PIL import Image
 
 from accounts import actions as accounts_actions
 from feeds.models import Post
-from socialsite.core import ids
-from socialsite.core.http import errors
-from socialsite.core.media import pictures, space
+from socialsite.core import errors, ids
+from socialsite.core.media import disk_space, encoding, pictures
 from socialsite.core.models import Media
 from socialsite.tests.browser.scraper import scrape
 
@@ -70,21 +69,21 @@ def files(root: Path) -> list[Path]:
 
 def aged(days: float) -> int:
     """Return the id of a person who joined this many days ago."""
-    return ids.new_id() - (int(days * space.DAY_MS) << ids.LOW_BITS)
+    return ids.new_id() - (int(days * disk_space.DAY_MS) << ids.LOW_BITS)
 
 
 # --- quotas -------------------------------------------------------------------------------------
 def test_a_new_account_has_less_room_until_it_is_a_week_old(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(space, "NEW_QUOTA_BYTES", 1)
+    monkeypatch.setattr(disk_space, "NEW_QUOTA_BYTES", 1)
     new, old = aged(6.99), aged(7.01)
     for owner in (new, old):
         store(owner)
     with pytest.raises(errors.PayloadTooLarge, match="a week old"):
         store(new)
     store(old)
-    monkeypatch.setattr(space, "QUOTA_BYTES", 1)
+    monkeypatch.setattr(disk_space, "QUOTA_BYTES", 1)
     with pytest.raises(errors.PayloadTooLarge, match="all your space"):
         store(old)
     assert Media.objects.count() == 3
@@ -96,7 +95,7 @@ def test_pictures_of_no_post_make_room_for_others(monkeypatch: pytest.MonkeyPatc
     Media.objects.filter(pk=used.pk).update(is_used=True)
     before = timezone.now() - timedelta(days=1.1)
     Media.objects.filter(pk__in=[used.pk, old.pk]).update(created_at=before)
-    monkeypatch.setattr(space, "QUOTA_BYTES", used.size + old.size + new.size)
+    monkeypatch.setattr(disk_space, "QUOTA_BYTES", used.size + old.size + new.size)
     store(owner)
     assert not Media.objects.filter(pk=old.pk).exists()
     assert Media.objects.filter(pk__in=[used.pk, new.pk]).count() == 2
@@ -107,7 +106,7 @@ def test_pictures_of_no_post_make_room_for_others(monkeypatch: pytest.MonkeyPatc
 def test_a_just_registered_account_counts_as_new(
     make_user: Make, api_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(space, "NEW_QUOTA_BYTES", 0)
+    monkeypatch.setattr(disk_space, "NEW_QUOTA_BYTES", 0)
     answer = upload(api_for(make_user()))
     assert (answer.status_code, answer.json()["code"]) == (413, 20)
 
@@ -121,7 +120,7 @@ def test_uploads_are_refused_while_the_disk_is_nearly_full(
     answer = upload(client)
     assert (answer.status_code, answer.json()["code"]) == (503, 21)
     assert WORDS in answer.json()["detail"]
-    assert int(answer.headers["Retry-After"]) == space.RETRY_SECONDS
+    assert int(answer.headers["Retry-After"]) == disk_space.RETRY_SECONDS
     assert not files(media_root)
     assert not Media.objects.exists()
     disk(free=50)
@@ -130,21 +129,21 @@ def test_uploads_are_refused_while_the_disk_is_nearly_full(
 
 def test_the_share_is_that_of_space_or_of_files_whichever_is_less(settings: Any, disk: Any) -> None:
     disk(free=500, files=(10, 1000))
-    assert space.free_share() == 0.01
-    assert space.is_disk_full()
+    assert disk_space.free_share() == 0.01
+    assert disk_space.is_disk_full()
     disk(free=500, files=(0, 0))
-    assert space.free_share() == 0.5
+    assert disk_space.free_share() == 0.5
     disk(free=0, total=0)
-    assert not space.is_disk_full()
+    assert not disk_space.is_disk_full()
     disk(free=0)
-    assert space.is_disk_full()
+    assert disk_space.is_disk_full()
     settings.MEDIA_MIN_FREE_PERCENT = 0
-    assert not space.is_disk_full()
+    assert not disk_space.is_disk_full()
 
 
 def test_the_share_of_a_real_disk_is_a_share(media_root: Path) -> None:
     assert not media_root.exists()
-    assert 0 <= space.free_share() <= 1
+    assert 0 <= disk_space.free_share() <= 1
 
 
 def test_a_post_without_pictures_is_published_all_the_same_and_no_word_is_lost(
@@ -225,7 +224,7 @@ def test_an_upload_that_fills_the_disk_is_refused(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     client = api_for(make_user())
-    monkeypatch.setattr(pictures, "encode", fail)
+    monkeypatch.setattr(encoding, "encode", fail)
     answer = upload(client)
     assert (answer.status_code, answer.json()["code"]) == (503, 21)
 
@@ -249,7 +248,7 @@ def test_the_schema_names_the_answers_of_an_upload() -> None:
 def test_the_composer_shows_the_words_of_a_new_account_at_the_pictures(
     make_user: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(space, "NEW_QUOTA_BYTES", 0)
+    monkeypatch.setattr(disk_space, "NEW_QUOTA_BYTES", 0)
     browser = Client()
     pair = accounts_actions.sign_in(make_user(), client="other")
     browser.cookies["access"], browser.cookies["refresh"] = pair

@@ -8,18 +8,20 @@ import pytest
 from django.db import connection
 
 from socialsite.core import db, redis
-from socialsite.core.http.errors import RateLimited
+from socialsite.core.errors import RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.rate_limits import allowances
 from socialsite.core.rate_limits.buckets import Take
-from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
+from socialsite.core.rate_limits.budget import Budget, Per, Rate, Store
 from socialsite.core.tasks import purge_allowances
 from socialsite.tests.standstill import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
-FIVE = Budget("five", 5, 60, Per.ADDRESS, Store.DATABASE, "Of these tests.")
-TWO = Budget("two", 2, 7, Per.NETWORK, Store.DATABASE, "Of these tests.")
+FIVE = Budget(
+    "five", "Of these tests.", capacity=5, hourly=60, per=Per.ADDRESS, store=Store.DATABASE
+)
+TWO = Budget("two", "Of these tests.", capacity=2, hourly=7, per=Per.NETWORK, store=Store.DATABASE)
 SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
 
 
@@ -131,8 +133,12 @@ def test_rows_of_full_budgets_are_purged_and_none_reveals_its_owner(clock: Clock
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_with_fifty_at_once_exactly_the_capacity_gets_through() -> None:
-    slow = Budget("slow", 5, 1, Per.ADDRESS, Store.DATABASE, "Of these tests.")
-    other = Budget("other", 1000, 1, Per.NETWORK, Store.DATABASE, "Of these tests.")
+    slow = Budget(
+        "slow", "Of these tests.", capacity=5, hourly=1, per=Per.ADDRESS, store=Store.DATABASE
+    )
+    other = Budget(
+        "other", "Of these tests.", capacity=1000, hourly=1, per=Per.NETWORK, store=Store.DATABASE
+    )
     start, found = threading.Barrier(50), []
 
     def run() -> None:

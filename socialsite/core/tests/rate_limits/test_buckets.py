@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from socialsite.core import redis
-from socialsite.core.http.errors import RateLimited
+from socialsite.core.errors import RateLimited
 from socialsite.core.rate_limits import buckets
 from socialsite.core.rate_limits.buckets import Grant, Take
-from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
+from socialsite.core.rate_limits.budget import Budget, Rate
 
 pytestmark = pytest.mark.embedded
 
-BUCKET = Budget("test", 100, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
-SMALL = Budget("small", 2, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
+BUCKET = Budget("test", "Of these tests.", capacity=100, hourly=3600)
+SMALL = Budget("small", "Of these tests.", capacity=2, hourly=3600)
 
 
 def take(owner: int = 1, cost: int = 1) -> Grant:

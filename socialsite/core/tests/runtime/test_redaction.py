@@ -65,7 +65,7 @@ def test_a_json_web_token_is_redacted_anywhere(text: str) -> None:
         "event 7 PostPublished failed, attempt 2",
         "retrying the transaction of sign_in: (1213, 'Deadlock found')",
         "a.b.c " + "d" * 60 + ".html",
-        "feeds.migrations.0007_post_images",
+        "feeds.migrations.0001_squashed_0021_videos",
         "http://127.0.0.1:8000/ is up",
     ],
 )

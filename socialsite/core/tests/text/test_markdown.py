@@ -40,6 +40,26 @@ def test_words_have_no_signs(text: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("**注意：**内容", "注意：内容"),
+        ("这是**“重点”**内容", "这是“重点”内容"),
+        ("~~删除：~~内容", "删除：内容"),
+        ("**この文（Can I?）。**です", "この文（Can I?）。です"),
+        ("이 **용어(This)**를", "이 용어(This)를"),
+        ("我可以强调**这个`code`**吗", "我可以强调这个code吗"),
+        # Spaces and words of other scripts as in CommonMark.
+        ("中文 ** 不 ** 是", "中文 ** 不 ** 是"),
+        ("**a:**b", "**a:**b"),
+        ("👍**“a”**b", "👍**“a”**b"),
+        ("snake_中_文", "snake_中_文"),
+    ],
+)
+def test_emphasis_needs_no_spaces_beside_chinese_japanese_and_korean(text: str, words: str) -> None:
+    assert prose(text) == words
+
+
+@pytest.mark.parametrize(
     "text",
     ["Plain words.\nA second line.\n\nA paragraph, #tea for @alice1.", "只是文字,\n没有标记。"],
 )
@@ -71,6 +91,44 @@ def test_an_address_ends_before_signs(text: str, address: str) -> None:
     [block] = [token for token in markdown.parse(text).tokens if token.type == "inline"]
     found = [token.content for token in block.children or () if token.type == "span"]
     assert found == [address]
+
+
+@pytest.mark.parametrize("mark", ["_", "__", "___", "*_", "~~_", "**__"])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        *("@alice1", "\uff20alice1", "#tea", "#my_tag", "#话题", "https://a.example"),
+        *("https://a.example/b_c", "https://a.example/_x_/y", "www.a.example", "bob_1@a.example"),
+    ],
+)
+def test_signs_of_emphasis_beside_a_span_are_not_part_of_it(mark: str, sign: str) -> None:
+    for before, after in [("", ""), ("so ", ", so"), ("(", ")"), ("a ", ".\n_b_ x_y")]:
+        text = f"{before}{mark}{sign}{mark[::-1]}{after}"
+        assert spans_in(text)[:1] == [sign], text
+        assert prose(text).startswith(f"{before}{sign}{after[:1]}"), text
+    assert spans_in(f"_see {sign}_ and __x {sign} y__") == [sign, sign]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("@alice1_ @bob22_x _@carol3_x", []),
+        ("https://a.example/x_ https://a.example/_x_", None),
+        ("\\_@alice1_ x_@bob22_", []),
+        ("_a b@x.example", ["b@x.example"]),
+        ("_bob_@x.example", ["_bob_@x.example"]),
+        ("https://a.example/~x_y", None),
+    ],
+)
+def test_underscores_without_emphasis_stay_parts_of_words(
+    text: str, found: list[str] | None
+) -> None:
+    assert spans_in(text) == (text.split() if found is None else found)
+
+
+def spans_in(text: str) -> list[str]:
+    blocks = [token.children or () for token in markdown.parse(text).tokens]
+    return [one.content for block in blocks for one in block if one.type == "span"]
 
 
 def test_what_is_too_deep_stays_as_words() -> None:

@@ -219,3 +219,21 @@ def test_a_report_names_the_post_can_be_cancelled_and_offers_a_block(
     page.get_by_test_id("confirm-block").click()
     page.goto(f"/@spammer{kind}")
     expect(page.locator("main")).to_contain_text("You blocked this person")
+
+
+@stacks.IN_ONE_PROCESS
+def test_a_text_has_its_length_in_characters_not_in_units_of_browsers(
+    site: str, browser: Browser
+) -> None:
+    page = person(browser, site, "tigers", script=True)
+    page.goto("/settings/profile")
+    bio, most = page.locator("textarea[name=bio]"), 200
+    tigers = "\U0001f405" * most
+    bio.fill("t" * (most + 1))
+    page.get_by_test_id("save-profile").click()
+    assert bio.evaluate("field => field.validationMessage") == f"At most {most} characters."
+    assert page.url.endswith("/settings/profile")
+    bio.fill(tigers)
+    page.get_by_test_id("save-profile").click()
+    expect(page.get_by_role("status").first).to_contain_text("saved")
+    expect(bio).to_have_value(tigers)

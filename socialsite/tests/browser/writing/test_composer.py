@@ -6,7 +6,15 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.composing import MEDIA, at_home, choose, composer, picture, uploaded
+from socialsite.tests.browser.composing import (
+    MEDIA,
+    animation,
+    at_home,
+    choose,
+    composer,
+    picture,
+    uploaded,
+)
 from socialsite.tests.browser.kept_texts import stored
 from socialsite.tests.support.newcomers import PASSWORD
 
@@ -50,6 +58,59 @@ def test_a_large_photo_is_made_smaller_and_stays_upright(site: str, browser: Bro
     assert answer is not None
     assert (answer.json()["width"], answer.json()["height"]) == (1365, 2048)
     assert int(sent.value.all_headers()["content-length"]) < len(photo["buffer"])
+
+
+def test_an_animation_that_is_not_kept_is_named_before_the_post_is_sent(
+    site: str, browser: Browser
+) -> None:
+    page = at_home(browser, site, "moves1")
+    # Large files are made smaller in the browser, so the server gets no animation.
+    large = [animation(kind, (1000, 700)) for kind in ("png", "webp")]
+    assert all(len(file["buffer"]) > 1024 * 1024 for file in large)
+    choose(page, animation("gif"), animation("png"), animation("webp"), *large, picture("x.jpg"))
+    uploaded(page, 6)
+    notes = page.locator(".preview [role=status]")
+    expect(notes).to_have_text(
+        ["The animation is not kept: only its first picture is published."] * 5
+    )
+    expect(page.locator(".preview").last.locator("[role=status]")).to_have_count(0)
+    stored(page, 1)
+    page.reload()
+    expect(notes).to_have_count(5)
+
+
+def test_an_animation_that_arrives_while_the_form_waits_is_named_first(
+    site: str, browser: Browser
+) -> None:
+    page = at_home(browser, site, "moves2")
+    held: list[Route] = []
+    page.route(MEDIA, lambda route: held.append(route))
+    choose(page, animation("gif"))
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.get_by_test_id("publish").click()
+    held.pop().continue_()
+    expect(page.locator(".toast")).to_contain_text("The animation is not kept")
+    posts = page.get_by_test_id("post").filter(has_text="Moves2")
+    expect(page.locator(".preview")).to_have_count(1)
+    expect(posts).to_have_count(0)
+    page.get_by_test_id("publish").click()
+    expect(posts).to_have_count(1)
+
+
+def test_a_field_that_stops_the_form_is_unfolded(site: str, browser: Browser) -> None:
+    page = at_home(browser, site, "notes1")
+    composer(page).fill("words")
+    note = page.locator("input[name=note]")
+    folded = page.locator("[data-composer] details", has=note).locator("summary")
+    folded.click()
+    note.fill("n" * 101)
+    folded.click()
+    expect(note).to_be_hidden()
+    page.get_by_test_id("publish").click()
+    expect(note).to_be_focused()
+    note.fill("n" * 100)
+    page.get_by_test_id("publish").click()
+    expect(page.get_by_test_id("post").filter(has_text="n" * 100)).to_have_count(1)
 
 
 def test_wrong_files_are_named_and_not_sent(site: str, browser: Browser) -> None:
@@ -176,6 +237,7 @@ def test_without_script_the_browser_sends_the_files(site: str, browser: Browser)
         page.fill(f"input[name={name}]", value)
     page.click("main form[method=post] button:not([type=button])")
     choose(page, picture("photo.jpg", (3000, 2000)))
+    expect(page.get_by_text("Only the first picture of an animation is kept.")).to_be_visible()
     page.fill("input[name=alt]", "Noise")
     page.get_by_test_id("publish").click()
     image = page.get_by_test_id("post").first.locator("[data-viewer] img")

@@ -76,6 +76,7 @@ def test_a_choice_can_be_taken_back(site: str, browser: Browser) -> None:
     page.goto("/settings/profile")
     page.set_input_files("input[name=banner]", files=[halves()])
     field = page.locator("[data-picture=banner]")
+    expect(field).to_contain_text("Only the first picture of an animation is kept.")
     expect(field.locator("canvas")).to_be_visible()
     field.locator("[data-cancel]").click()
     expect(field.locator("canvas")).to_be_hidden()

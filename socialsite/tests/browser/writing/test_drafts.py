@@ -121,3 +121,30 @@ def test_a_post_is_scheduled_and_published_by_the_worker(
     eventually(is_published)
     page.goto("/drafts")
     expect(draft).to_have_count(0)
+
+
+# Sends the form to its scripts only, and returns the minutes that the site adds to the time.
+OFFSET = """() => {
+  const form = document.querySelector("[data-composer]");
+  delete form.dataset.busy;
+  form.dispatchEvent(new SubmitEvent("submit", { cancelable: true }));
+  return Number(form.elements.utc_offset.value);
+}"""
+
+
+@stacks.IN_ONE_PROCESS
+def test_a_time_that_the_clocks_skip_is_never_earlier(site: str, browser: Browser) -> None:
+    page = newcomer(browser, site, "skipper", "Drafter", timezone_id="Europe/Berlin")
+    page.get_by_test_id("composer").locator("textarea[name=content]").fill("in the night")
+    page.get_by_test_id("save-draft").click()
+    # The clocks of Berlin go from 2:00 to 3:00 on 31 March 2030, and back on 27 October.
+    for chosen, in_utc in (
+        ("2030-03-31T01:59", "2030-03-31T00:59"),
+        ("2030-03-31T02:30", "2030-03-31T01:30"),
+        ("2030-03-31T03:00", "2030-03-31T01:00"),
+        ("2030-10-27T02:30", "2030-10-27T00:30"),  # the first of the two
+        ("2030-10-27T03:00", "2030-10-27T02:00"),
+    ):
+        page.locator("input[name=publish_at]").fill(chosen)
+        moment = datetime.fromisoformat(chosen) + timedelta(minutes=page.evaluate(OFFSET))
+        assert moment == datetime.fromisoformat(in_utc), chosen

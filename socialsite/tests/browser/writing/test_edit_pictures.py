@@ -89,6 +89,7 @@ def test_without_javascript_pictures_go_with_the_form(site: str, browser: Browse
         base_url=site, locale="en", java_script_enabled=False, storage_state=state
     ).new_page()
     plain.goto(page.url)
+    expect(plain.get_by_text("Only the first picture of an animation is kept.")).to_be_visible()
     plain.get_by_label("Describe the picture").fill("Sent along")
     choose(plain, picture("a.jpg"))
     plain.get_by_test_id("save").click()

@@ -13,6 +13,13 @@ pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 WORDS = "begun in one tab"
 LONGER = "begun in one tab and continued in the other"
 
+SAVED_LATE = """
+  addEventListener("storage", ({ key, oldValue }) => {
+    if (key.startsWith("draft:") && oldValue) window.draft = [key, oldValue];
+    else if (key.startsWith("sent:") && window.draft) localStorage.setItem(...window.draft);
+  });
+"""  # as if the tab had saved its copy after the other one was sent, and before it heard of that
+
 
 def at_home(page: Page) -> Page:
     """Return a new tab of the same browser, on the home page."""
@@ -68,6 +75,24 @@ def test_a_published_text_leaves_the_other_tab_too(site: str, browser: Browser) 
     other.evaluate("document.querySelector('form[data-log-out]').requestSubmit()")
     expect(other.locator("a[href^='/login']").first).to_be_visible()
     assert other.evaluate(keys) == 0
+
+
+def test_a_copy_that_was_saved_before_the_other_tab_was_heard_of_leaves_too(
+    site: str, browser: Browser
+) -> None:
+    page = newcomer(browser, site, "tabs9", "Tabby")
+    composer(page).fill(WORDS)
+    stored(page, 1)
+    other = page.context.new_page()
+    other.add_init_script(SAVED_LATE)
+    other.goto("/")
+    expect(composer(other)).to_have_value(WORDS)
+    publish(page, WORDS)
+    expect(composer(other)).to_have_value("")
+    assert other.evaluate("window.draft")
+    stored(other, 0)
+    composer(other).fill(LONGER)
+    publish(other, LONGER)
 
 
 def test_the_beginning_of_a_published_text_leaves_the_tab_where_it_was_typed(

@@ -8,12 +8,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from datetime import date
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test import Client
 from PIL import Image
@@ -22,14 +20,14 @@ from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
-from feeds.models import Post, PostImage
+from feeds.models import Post
 from relations import actions as relations_actions
-from socialsite.core.http.errors import InvalidInput
-from socialsite.core.media import files, usage
+from socialsite.core.errors import InvalidInput
 from socialsite.core.media import pictures as media_pictures
+from socialsite.core.media import references, stored_files
 from socialsite.core.models import Media
 from socialsite.core.tasks import sweep_media
-from socialsite.pages.uploads import PRIVATE, PUBLIC
+from socialsite.pages.media_files import PRIVATE, PUBLIC
 from socialsite.tests import stacks
 from socialsite.tests.support import locks
 from socialsite.tests.support.waiting import LIMIT, eventually
@@ -73,11 +71,11 @@ def status(client: Client, name: str, **headers: str) -> int:
 
 
 def linked(item: Media) -> list[bool]:
-    return [files.is_public(name) for name in names(item)]
+    return [stored_files.is_public(name) for name in names(item)]
 
 
 def files_of(item: Media) -> list[bool]:
-    return [files.path_of(name).exists() for name in names(item)]
+    return [stored_files.path_of(name).exists() for name in names(item)]
 
 
 # --- access to a file ---------------------------------------------------------------------------
@@ -248,7 +246,7 @@ def test_a_public_picture_gets_its_link_by_its_event_or_its_first_request(
     assert linked(asked) == [True, True]
     drain()
     assert linked(waits) == [True, True]
-    assert files.public_path(waits.name).samefile(files.path_of(waits.name))
+    assert stored_files.public_path(waits.name).samefile(stored_files.path_of(waits.name))
 
 
 @pytest.mark.django_db
@@ -279,7 +277,7 @@ def test_no_other_picture_is_ever_linked(world: World, drain: Make) -> None:
 def test_a_ban_makes_pictures_private_and_its_end_public_again(
     author: User, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usage, "STEP", 2)
+    monkeypatch.setattr(references, "STEP", 2)
     items = [posted(author, "public")[1] for _ in range(5)]
     accounts_actions.edit_profile(author, avatar=items[0].pk)
     drain()
@@ -295,38 +293,23 @@ def test_a_ban_makes_pictures_private_and_its_end_public_again(
 
 
 @pytest.mark.django_db
-def test_posts_from_before_are_found_by_the_migration(author: User, fan: User, drain: Make) -> None:
-    shown = [posted(author, visibility) for visibility in ("public", "followers")]
-    feeds_actions.publish(author, content="no picture")
-    twice = feeds_actions.publish(author, images=[shown[0][1].pk, shown[1][1].pk])
-    feeds_actions.delete(author, twice.pk)
-    rows = set(PostImage.objects.values_list("media_id", "post_id"))
-    assert len(rows) == 4
-    PostImage.objects.all().delete()
-    migration = import_module("feeds.migrations.0007_post_images")
-    for _ in range(2):
-        migration.fill(apps, None)
-        assert set(PostImage.objects.values_list("media_id", "post_id")) == rows
-
-
-@pytest.mark.django_db
 def test_the_nightly_check_removes_links_that_should_not_be_public(
     author: User, drain: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usage, "STEP", 2)
+    monkeypatch.setattr(references, "STEP", 2)
     public, private = posted(author, "public")[1], posted(author, "followers")[1]
     drain()
     for name in (*names(private), NOBODYS):
-        files.path_of(name).parent.mkdir(parents=True, exist_ok=True)
-        files.path_of(name).touch()
-        files.publish(name)
-    found = sum(usage.check_public(date.fromordinal(night)) for night in range(1, 17))
+        stored_files.path_of(name).parent.mkdir(parents=True, exist_ok=True)
+        stored_files.path_of(name).touch()
+        stored_files.publish(name)
+    found = sum(references.check_public(date.fromordinal(night)) for night in range(1, 17))
     assert found == 3
     assert linked(private) == [False, False]
-    assert not files.is_public(NOBODYS)
+    assert not stored_files.is_public(NOBODYS)
     assert linked(public) == [True, True]
     assert status(Client(), public.name) == 200
-    assert not sum(usage.check_public(date.fromordinal(night)) for night in range(1, 17))
+    assert not sum(references.check_public(date.fromordinal(night)) for night in range(1, 17))
     sweep_media()
     assert "wrongly public" not in caplog.text
 
@@ -391,7 +374,7 @@ def dies_at(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
         if name == place:
             raise Died
 
-    monkeypatch.setattr(usage, "failpoint", die)
+    monkeypatch.setattr(references, "failpoint", die)
 
 
 @pytest.mark.django_db
@@ -421,11 +404,11 @@ def test_a_process_that_dies_on_the_way_to_remove_a_picture_is_followed_by_anoth
     feeds_actions.publish(author, images=[kept.pk], visibility="followers")
     drain()
     feeds_actions.delete(author, post.pk)
-    event = usage.PicturesChanged(author.pk, sorted((item.pk, kept.pk)))
+    event = references.PicturesChanged(author.pk, sorted((item.pk, kept.pk)))
     with monkeypatch.context() as patch:
         dies_at(patch, place)
         with pytest.raises(Died):
-            usage.settle_pictures(event)
+            references.settle_pictures(event)
     assert status(Client(), item.name) == 404 or linked(item) == [True, True]
     drain()
     assert (files_of(item), linked(item)) == ([False, False], [False, False])
@@ -459,7 +442,7 @@ def test_a_link_that_is_made_while_its_reason_ends_does_not_stay(
             locks.waits_or(lambda: not threads[0].is_alive())
 
     with monkeypatch.context() as patch:
-        patch.setattr(usage, "failpoint", meanwhile)
+        patch.setattr(references, "failpoint", meanwhile)
         assert status(Client(), item.name) == 200
     threads[0].join()
     assert linked(item) == [False, False]
@@ -494,7 +477,7 @@ def test_a_post_that_takes_a_picture_while_it_is_removed_has_it_or_is_refused(
             assert locks.waits_or(lambda: outcome != [])  # for the row
 
     with monkeypatch.context() as patch:
-        patch.setattr(usage, "failpoint", meanwhile)
+        patch.setattr(references, "failpoint", meanwhile)
         drain()
     threads[0].join()
     assert outcome == ["refused"]

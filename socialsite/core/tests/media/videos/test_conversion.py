@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from socialsite.core.events import relay
-from socialsite.core.media import files, space
+from socialsite.core.media import disk_space, stored_files
 from socialsite.core.media.videos import converting, jobs, sandbox, sources
 from socialsite.core.media.videos.probing import Facts
 from socialsite.core.models import Media, Video
@@ -27,7 +27,7 @@ def probed(path: Path) -> dict[str, Any]:
 
 
 def of(video: Video) -> Path:
-    return files.path_of(video.media.name)
+    return stored_files.path_of(video.media.name)
 
 
 def left() -> list[str]:
@@ -42,9 +42,9 @@ def test_a_video_is_converted_and_gets_a_poster(converted: Make) -> None:
     found = probed(of(video))
     assert [one["codec_name"] for one in found["streams"]] == ["h264", "aac"]
     assert found["streams"][0]["pix_fmt"] == "yuv420p"
-    with Image.open(files.path_of(video.media.thumb_name)) as poster:
+    with Image.open(stored_files.path_of(video.media.thumb_name)) as poster:
         assert (poster.format, poster.size) == ("JPEG", (320, 240))
-    sizes = [files.path_of(name).stat().st_size for name in video.media.file_names()]
+    sizes = [stored_files.path_of(name).stat().st_size for name in video.media.file_names()]
     assert video.media.size == sum(sizes)
     assert left() == []
 
@@ -189,14 +189,14 @@ def test_a_worker_that_lost_its_lease_changes_nothing(
 def test_a_video_that_was_deleted_meanwhile_leaves_no_file(
     put: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from socialsite.core.media import usage
+    from socialsite.core.media import references
 
     video = put(samples.video())
     real = converting.convert
 
     def deleted(*args: Any) -> Any:
         made = real(*args)
-        usage.drop_unused(Media.objects.filter(pk=video.pk).select_for_update())
+        references.drop_unused(Media.objects.filter(pk=video.pk).select_for_update())
         return made
 
     monkeypatch.setattr(converting, "convert", deleted)
@@ -204,12 +204,12 @@ def test_a_video_that_was_deleted_meanwhile_leaves_no_file(
     assert not Video.objects.exists()
     assert not Media.objects.exists()
     assert left() == []
-    assert not list(files.path_of("").glob("[0-9a-f][0-9a-f]/*.mp4"))
+    assert not list(stored_files.path_of("").glob("[0-9a-f][0-9a-f]/*.mp4"))
 
 
 def test_a_full_disk_is_no_attempt(put: Make, later: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     video = put(samples.video())
-    monkeypatch.setattr(space, "is_disk_full", lambda adding=0: True)
+    monkeypatch.setattr(disk_space, "is_disk_full", lambda adding=0: True)
     assert jobs.work_off() is False
     found = Video.objects.get(pk=video.pk)
     assert (found.state, found.tries) == ("processing", 0)
@@ -242,7 +242,7 @@ def test_a_video_that_no_post_has_yet_stays_when_it_is_ready(converted: Make) ->
         pass
     assert Video.objects.filter(pk=video.pk).exists()
     assert of(video).is_file()
-    assert not files.is_public(video.media.name)
+    assert not stored_files.is_public(video.media.name)
 
 
 # --- the sandbox --------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from socialsite.core.http.errors import PayloadTooLarge, UnsupportedMedia
+from socialsite.core.errors import PayloadTooLarge, UnsupportedMedia
 from socialsite.core.media.videos import jobs, probing, sources, uploads
 from socialsite.core.media.videos.failures import Refused
 from socialsite.core.models import Video

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from socialsite.core.http.errors import PayloadTooLarge, UnsupportedMedia
-from socialsite.core.media import files
+from socialsite.core.errors import PayloadTooLarge, UnsupportedMedia
+from socialsite.core.media import stored_files
 from socialsite.core.media.videos import sources, uploads
 from socialsite.core.models import Media, Video
 from socialsite.core.tests.media.videos import samples
@@ -23,7 +23,7 @@ def as_it_is(settings: Any, media_root: Any) -> None:
 
 
 def stored(video: Video) -> bytes:
-    return files.path_of(video.media.name).read_bytes()
+    return stored_files.path_of(video.media.name).read_bytes()
 
 
 def test_a_playable_file_is_ready_at_once(put: Make) -> None:

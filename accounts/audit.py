@@ -1,0 +1,65 @@
+"""Audit trail: records each act, its actor and its subject.
+
+- An entry is written in the transaction of the act, so neither exists without the other. Entries
+  are only ever added.
+- An entry never contains a secret or a text that a person wrote. It contains the act, its people
+  and the IP address.
+"""
+
+from typing import Any
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts import addresses
+from accounts.models import AuditEntry, User
+
+
+class Act(models.TextChoices):
+    """Acts that are recorded. The values are stored in the table and never change."""
+
+    BAN = "ban", _("banned")
+    UNBAN = "unban", _("lifted the ban")
+    FORCE_OFFLINE = "force_offline", _("ended all sign-ins")
+    ROLES = "roles", _("changed the roles")
+    OTP_RESET = "otp_reset", _("reset two-factor sign-in")
+    DELETE_POST = "delete_post", _("deleted a post")
+    DELETE_COMMENT = "delete_comment", _("deleted a comment")
+    DISMISS_REPORTS = "dismiss_reports", _("dismissed reports")
+    RECOMMEND = "recommend", _("added to the recommended authors")
+    UNRECOMMEND = "unrecommend", _("removed from the recommended authors")
+    HIDE_TAG = "hide_tag", _("hid a tag")
+    SHOW_TAG = "show_tag", _("showed a hidden tag again")
+    REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")
+    PASSWORD = "password", _("changed the password")
+    RECOVER = "recover", _("set the password by e-mail")
+    EMAIL = "email", _("changed the e-mail address")
+    KICK = "kick", _("signed out a device")
+    OTP_ON = "otp_on", _("turned two-factor sign-in on")
+    OTP_OFF = "otp_off", _("turned two-factor sign-in off")
+    OTP_CODES = "otp_codes", _("generated new recovery codes")
+    OTP_RECOVERY = "otp_recovery", _("used a recovery code")
+
+
+def note(
+    actor: User | None,
+    action: str,
+    subject_type: str,
+    subject_id: int,
+    detail: dict[str, Any] | None = None,
+    address: str = "",
+) -> None:
+    """Record an act, in the act's transaction. `actor` is None for a command on the server.
+
+    `detail` holds a few plain values that the kind of act does not say: roles, a client.
+    """
+    stored, stored_at = addresses.stored(address)
+    AuditEntry.objects.create(
+        actor_id=actor.pk if actor is not None else None,
+        action=action,
+        subject_type=subject_type,
+        subject_id=subject_id,
+        detail=detail or {},
+        address=stored,
+        address_at=stored_at,
+    )

@@ -1,0 +1,1 @@
+"""Passwords and second factors, with which people sign in."""

@@ -1,0 +1,1 @@
+"""Cards: posts as a reader sees them, for every list."""
