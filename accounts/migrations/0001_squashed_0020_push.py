@@ -20,8 +20,6 @@ class Migration(migrations.Migration):
         ("accounts", "0010_email_waiting"),
         ("accounts", "0011_name_search"),
         ("accounts", "0020_push"),
-        ("accounts", "0021_ascii_domains"),
-        ("accounts", "0022_folded_nicknames"),
     ]
 
     initial = True
