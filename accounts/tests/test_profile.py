@@ -320,3 +320,19 @@ def test_a_profile_tells_when_its_person_joined(browser: Client, user: User) -> 
     assert f"Joined {user.created_at:%B %Y}" in page
     assert 'href="/settings/profile" data-testid="edit-profile"' in page
     assert "edit-profile" not in Client().get("/@alice1").content.decode()
+
+
+def test_fields_that_do_not_exist_are_refused_by_name(user: User, api_for) -> None:
+    sent = {"nickname": "NewNick", "Nickname": "x", "username": "other1"}
+    answer = api_for(user).patch(ME, sent, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (400, InvalidInput.code)
+    assert set(answer.json()["fields"]) == {"Nickname", "username"}
+    user.refresh_from_db()
+    assert (user.nickname, user.username) == ("OldNick", "alice1")
+
+
+def test_an_answer_names_few_unknown_fields_and_cuts_them(user: User, api_for) -> None:
+    sent = {f"{number}" + "x" * 300: 1 for number in range(300)}
+    answer = api_for(user).patch(ME, sent, format="json")
+    assert answer.status_code == 400
+    assert [len(name) for name in answer.json()["fields"]] == [200] * 20

@@ -31,7 +31,10 @@ class ReasonSerializer(serializers.Serializer[Any]):
     """Why somebody is suggested."""
 
     kind = serializers.ChoiceField(choices=("followed", "popular"))
-    users = CardSerializer(many=True, help_text="at most 3 people whom you follow")
+    common = CardSerializer(many=True, help_text="at most 3 people whom you follow")
+    users = CardSerializer(
+        many=True, source="common", help_text="the same as `common`; goes with the next version"
+    )
     count = serializers.IntegerField(help_text="how many people whom you follow follow them")
 
 
@@ -60,7 +63,12 @@ class Suggested(APIView):
         """Return a page of people whom you may want to follow, best first."""
         cursor, size = api.page_params(request)
         page = queries.suggested(request.user, cursor, size)
-        return Response({"items": page.items, "next": page.next})
+        items = [{**one, "reason": _with_old_name(one["reason"])} for one in page.items]
+        return Response({"items": items, "next": page.next})
+
+
+def _with_old_name(reason: queries.Reason) -> dict[str, Any]:
+    return {**reason, "users": reason["common"]}
 
 
 class OneSuggestion(APIView):

@@ -21,12 +21,12 @@ STEP = 100
 class Reason(TypedDict):
     """Why somebody is suggested.
 
-    `followed`: `count` people whom the reader follows follow them, `users` are the first of these.
+    `followed`: `count` people whom the reader follows follow them, `common` are the first of these.
     `popular`: many people follow them.
     """
 
     kind: str
-    users: list[Card]
+    common: list[Card]
     count: int
 
 
@@ -84,5 +84,5 @@ def _reasons(viewer_id: int, ids: Collection[int]) -> dict[int, Reason]:
     for ident in ids:
         friends = [cards[friend] for friend in common[ident] if friend in cards]
         kind = "followed" if friends else "popular"
-        reasons[ident] = Reason(kind=kind, users=friends[:COMMON], count=len(friends))
+        reasons[ident] = Reason(kind=kind, common=friends[:COMMON], count=len(friends))
     return reasons

@@ -16,7 +16,7 @@ def with_reasons(people: Iterable[Suggestion]) -> list[dict[str, Any]]:
 
 def sentence(reason: Reason) -> str:
     """Return the reason as a short sentence."""
-    names = [person["nickname"] or person["username"] for person in reason["users"]]
+    names = [person["nickname"] or person["username"] for person in reason["common"]]
     count = reason["count"]
     if not names:
         return _("Popular here")

@@ -69,7 +69,7 @@ def test_people_whom_more_of_my_follows_follow_come_first(people: list[User]) ->
         follow(friend, x)
     assert suggested(me)[:2] == [x.pk, y.pk]
     assert reasons(me)[x.pk] == ("followed", 3)
-    first = queries.suggested(me, None, 1).items[0]["reason"]["users"]
+    first = queries.suggested(me, None, 1).items[0]["reason"]["common"]
     assert [int(user["id"]) for user in first] == sorted([a.pk, b.pk, c.pk])
 
 
@@ -244,7 +244,8 @@ def test_the_api_lists_and_dismisses(people: list[User], api_for: Make, api: API
     [item] = answer.json()["items"]
     assert (item["id"], item["relation"]) == (str(x.pk), None)
     assert item["reason"]["kind"] == "followed"
-    assert [user["id"] for user in item["reason"]["users"]] == [str(a.pk)]
+    assert [user["id"] for user in item["reason"]["common"]] == [str(a.pk)]
+    assert item["reason"]["users"] == item["reason"]["common"]  # the older name
     assert mine.delete(V1 + f"users/suggested/{x.pk}").status_code == 204
     assert mine.get(V1 + "users/suggested").json() == {"items": [], "next": None}
     assert mine.delete(V1 + "users/suggested/17").status_code == 204
@@ -295,8 +296,8 @@ def test_every_username_is_found_by_name(make_user: Make, api: APIClient, name: 
     ],
 )
 def test_the_reason_in_words(names: list[str], count: int, text: str) -> None:
-    users: Any = [{"nickname": name, "username": "x"} for name in names]
-    reason: Any = {"kind": "followed" if names else "popular", "users": users, "count": count}
+    common: Any = [{"nickname": name, "username": "x"} for name in names]
+    reason: Any = {"kind": "followed" if names else "popular", "common": common, "count": count}
     assert wording.sentence(reason) == text
 
 

@@ -1,4 +1,4 @@
-// Cuts the pictures of a profile out of what was chosen. Without JavaScript the server cuts out the middle.
+// Cuts the pictures of a profile out of what was chosen. Without JavaScript the server crops them to the centre.
 
 const ZOOM_MAX = 400; // per cent
 const STEP = 0.04; // of the width, for each press of an arrow key
@@ -13,13 +13,17 @@ class Cropper {
     this.canvas = this.box.querySelector("canvas");
     this.zoom = this.box.querySelector("input[type=range]");
     this.now = field.querySelector("[data-now]");
+    this.name = field.querySelector("[data-chosen]");
     this.remove = field.querySelector("[type=checkbox]");
     this.picture = null;
     this.zoom.max = ZOOM_MAX;
     this.input.addEventListener("change", () => this.open(this.input.files[0]));
     this.zoom.addEventListener("input", () => this.draw());
     this.box.querySelector("[data-turn]").addEventListener("click", () => this.turn());
-    this.box.querySelector("[data-cancel]").addEventListener("click", () => this.cancel());
+    this.box.querySelector("[data-cancel]").addEventListener("click", () => {
+      this.cancel();
+      this.input.focus({ preventScroll: true });
+    });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("pointerdown", (event) => this.canvas.setPointerCapture(event.pointerId));
     this.canvas.addEventListener("pointermove", (event) => this.drag(event));
@@ -34,17 +38,20 @@ class Cropper {
     try {
       picture = await createImageBitmap(file); // upright, as the camera says
     } catch {
-      return; // not a picture the browser can read: the server will say so
+      this.name.textContent = file.name; // the browser cannot show it: the server will say what is wrong
+      return;
     }
     if (this.input.files[0] !== file) {
       picture.close(); // another one was chosen meanwhile
       return;
     }
+    const hasFocus = document.activeElement === this.input;
     this.picture = picture;
     this.quarters = this.x = this.y = 0;
     this.zoom.value = 100;
     if (this.remove) this.remove.checked = false;
     this.show(true);
+    if (hasFocus) this.canvas.focus({ preventScroll: true });
     this.draw();
   }
 
@@ -120,7 +127,7 @@ class Cropper {
     // Other formats may be transparent.
     const type = file.type === OPAQUE ? OPAQUE : "image/png";
     const cut = await new Promise((done) => this.canvas.toBlob(done, type, JPEG_QUALITY));
-    if (!cut) return; // the server cuts out the middle
+    if (!cut) return; // the server crops to the centre
     const list = new DataTransfer();
     list.items.add(new File([cut], file.name, { type }));
     this.input.files = list.files;

@@ -43,7 +43,9 @@ def test_a_picture_is_turned_and_moved_by_keyboard_and_by_pointer(
     page.goto("/settings/profile")
     field = page.locator("[data-picture=avatar]")
     canvas = field.locator("canvas")
-    page.set_input_files("input[name=avatar]", files=[halves()])
+    with page.expect_file_chooser() as chooser:  # the picture itself is the button
+        field.locator("[data-now]").click()
+    chooser.value.set_files([halves()])
     expect(canvas).to_be_visible()
     # Turned to the right, the left half is above; only a part of both halves is in the middle.
     field.locator("[data-turn]").click()
@@ -61,6 +63,7 @@ def test_a_picture_is_turned_and_moved_by_keyboard_and_by_pointer(
 
     page.set_input_files("input[name=avatar]", files=[halves()])
     expect(canvas).to_be_visible()
+    canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -80,6 +83,13 @@ def test_a_choice_can_be_taken_back(site: str, browser: Browser) -> None:
     expect(field.locator("canvas")).to_be_visible()
     field.locator("[data-cancel]").click()
     expect(field.locator("canvas")).to_be_hidden()
+    expect(field.locator("input[type=file]")).to_be_focused()
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Space")
+    broken = FilePayload(name="broken.png", mimeType="image/png", buffer=b"no picture")
+    chooser.value.set_files([broken])
+    expect(field).to_contain_text("broken.png")  # the browser cannot show it
+    page.set_input_files("input[name=banner]", files=[])
     page.get_by_test_id("save-profile").click()
     expect(page.locator(".notice-good")).to_be_visible()
     expect(field.locator("img")).to_have_count(0)
