@@ -22,7 +22,7 @@ FOLLOWERS, TOGGLES, READERS = 2000, 5, 5
 # If the worker does the work of a process first, the process survives; retry up to this often.
 TRIES = 20
 CHUNK = 100
-QUIET_SECONDS = 90
+QUIET_SECONDS = 300
 POINTS = (
     "event-written",
     "event-committed",
@@ -83,18 +83,24 @@ class Trial:
         self.found = dict.fromkeys(("missing", "ghosts", "doubled", "without a post", "pages"), 0)
         self.kills = dict.fromkeys(POINTS, 0)
         self.stuck = 0
-        self.publish_first()
 
-    def publish_first(self) -> None:
-        """Publish and deliver the post that the first round can delete."""
+    def publish_old_posts(self) -> None:
+        """Publish and deliver as many posts as a round may delete: one at each try."""
         from feeds import actions as feeds_actions
         from feeds.delivery.fanout import sweep
         from socialsite.core.events import enqueue, relay
 
         with enqueue.paused():
-            feeds_actions.publish(self.author, content="first")
+            for _ in range(1 + TRIES - self.posts().count()):
+                feeds_actions.publish(self.author, content="old")
             while relay.relay() + sweep.run():
                 pass
+
+    def posts(self) -> Any:
+        """Return the author's posts."""
+        from feeds.models import Post
+
+        return Post.objects.filter(author=self.author, is_deleted=False)
 
     def victim(self, point: str, work: Callable[[], Any]) -> int:
         """Start a process that is killed at a failpoint; return its id."""
@@ -124,6 +130,7 @@ class Trial:
         from relations import actions as relations_actions
         from socialsite.core.events import enqueue
 
+        self.publish_old_posts()
         before = set(Post.objects.values_list("pk", flat=True))
         readers = self.dice.sample(self.fans, READERS)
         for reader in readers:
@@ -168,7 +175,6 @@ class Trial:
         """Return the work of a process that reaches a failpoint, after doing the work before it."""
         from feeds import actions as feeds_actions
         from feeds.delivery.fanout import deliver, plan
-        from feeds.models import Post
         from socialsite.core.events import relay
 
         def publish() -> int:
@@ -181,7 +187,7 @@ class Trial:
         if point.startswith("event"):
             return publish
         if point == "inboxes-cleaned":
-            old = Post.objects.filter(author=self.author, is_deleted=False, pk__in=before)
+            old = self.posts().filter(pk__in=before)
             feeds_actions.delete(self.author, old.latest("pk").pk)
             return relay.relay
         if point.startswith("relay"):
@@ -226,7 +232,9 @@ def _count(sql: str, *params: Any) -> int:
 
 def main() -> int:
     """Run the rounds and report them."""
-    options = harness.arguments("Kills at every step of deliveries.", {"--rounds": 5})
+    options = harness.arguments(
+        "Kills at every step of deliveries.", {"--rounds": 5, "--repair": 30}
+    )
     os.environ["FANOUT_CHUNK"] = str(CHUNK)
     harness.setup()
     report = harness.Report("fanout", options)
@@ -248,7 +256,7 @@ def main() -> int:
     if repairs.times:
         seconds = [f"{one:.1f}" for one in (repairs.p50, repairs.p99, max(repairs.times))]
         report.rows([[len(repairs.times), *seconds]], ["posts repaired", "p50 s", "p99 s", "max s"])
-        report.goal("repair: longest, s", max(repairs.times), at_most=30)
+        report.goal("repair: longest, s", max(repairs.times), at_most=options.repair)
     report.say(f"\n{total} kills; none that fails means fewer than {300 / max(total, 1):.2f} %")
     for name, value in trial.found.items():
         report.goal(name, value, exactly=0)

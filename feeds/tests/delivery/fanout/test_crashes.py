@@ -88,7 +88,8 @@ def delivered(stack: Stack, post_id: str) -> list[int]:
 @pytest.mark.slow(reason="starts a process for each point")
 def test_a_process_killed_at_any_point_of_a_delivery_loses_and_doubles_nothing() -> None:
     """Each of the thirteen points three times; `make chaos ARGS="fanout --rounds 50"` is longer."""
-    command = site_processes.python("-m", "deploy.dev.trials", "chaos", "fanout", "--rounds", "3")
+    options = ("--rounds", "3", "--repair", "3600")  # how long repairs take is not tested here
+    command = site_processes.python("-m", "deploy.dev.trials", "chaos", "fanout", *options)
     trial = subprocess.run(
         command, cwd=site_processes.PROJECT_DIR, capture_output=True, text=True, check=False
     )
