@@ -32,9 +32,7 @@ class ReasonSerializer(serializers.Serializer[Any]):
 
     kind = serializers.ChoiceField(choices=("followed", "popular"))
     common = CardSerializer(many=True, help_text="at most 3 people whom you follow")
-    users = CardSerializer(
-        many=True, source="common", help_text="the same as `common`; goes with the next version"
-    )
+    users = CardSerializer(many=True, help_text="older name of `common`, until the next version")
     count = serializers.IntegerField(help_text="how many people whom you follow follow them")
 
 

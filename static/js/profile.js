@@ -14,6 +14,7 @@ class Cropper {
     this.zoom = this.box.querySelector("input[type=range]");
     this.now = field.querySelector("[data-now]");
     this.name = field.querySelector("[data-chosen]");
+    this.invitation = this.name.textContent;
     this.remove = field.querySelector("[type=checkbox]");
     this.picture = null;
     this.zoom.max = ZOOM_MAX;
@@ -58,6 +59,7 @@ class Cropper {
   close() {
     this.picture?.close();
     this.picture = null;
+    this.name.textContent = this.invitation;
     this.show(false);
   }
 

@@ -90,6 +90,7 @@ def test_a_choice_can_be_taken_back(site: str, browser: Browser) -> None:
     chooser.value.set_files([broken])
     expect(field).to_contain_text("broken.png")  # the browser cannot show it
     page.set_input_files("input[name=banner]", files=[])
+    expect(field).not_to_contain_text("broken.png")
     page.get_by_test_id("save-profile").click()
     expect(page.locator(".notice-good")).to_be_visible()
     expect(field.locator("img")).to_have_count(0)
