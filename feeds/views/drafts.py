@@ -87,7 +87,9 @@ def draft_delete(request: PageRequest, draft_id: str) -> HttpResponse:
 def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpResponse:
     """Save what the composer sent; what is wrong is shown there, nothing typed is lost."""
     values: dict[str, Any] = composer.texts(request)
-    wants_post, was_there = request.POST.get("act") == "publish", found is not None
+    was_there = found is not None
+    # A stored draft is published now; a new post waits for the time of its form.
+    wants_post = request.POST.get("act") == "publish" and (was_there or not has_time(request))
     key = "" if found else form_keys.effect_of(request)
     if key and wants_post and _was_published(request, me):
         return _home(request)
@@ -127,8 +129,9 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
         return api.add_headers(answer, error)
     if wants_post:
         return _home(request)
-    # A new draft is opened, where its time can be chosen.
-    back = reverse("drafts") if was_there else reverse("draft", args=[found["id"]])
+    # A new draft is opened, to go on with it.
+    is_done = was_there or time is not None
+    back = reverse("drafts") if is_done else reverse("draft", args=[found["id"]])
     return form_keys.accepted(request, HttpResponseRedirect(back, status=303))
 
 
@@ -159,16 +162,21 @@ def _form(
     return render(request, "feeds/drafts/draft.html", context, status=status)
 
 
+def has_time(request: PageRequest) -> bool:
+    """Whether the composer has a time at which to publish."""
+    return bool(request.POST.get("publish_at", "").strip())
+
+
 def _publish_time(request: PageRequest) -> int | None:
     """Read the time to publish, in the zone of the browser if it says which, otherwise in UTC."""
-    text = request.POST.get("publish_at", "").strip()
-    if not text:
+    if not has_time(request):
         return None
     try:
         offset = int(request.POST.get("utc_offset") or 0)
         if abs(offset) > OFFSET_MAX:
             raise ValueError
-        moment = datetime.fromisoformat(text).replace(tzinfo=UTC) + timedelta(minutes=offset)
+        local = datetime.fromisoformat(request.POST["publish_at"].strip())
+        moment = local.replace(tzinfo=UTC) + timedelta(minutes=offset)
     except (ValueError, OverflowError):
         raise errors.InvalidInput(fields={"publish_at": [_("This is not a time.")]}) from None
     return round(moment.timestamp() * 1000)

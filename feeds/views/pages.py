@@ -1,4 +1,4 @@
-"""Pages of feeds: recommended, profile, post, publish, edit and delete."""
+"""Pages of feeds: recommended, profile, post, edit and delete."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import queries as accounts_queries
 from accounts.models import User
@@ -19,7 +19,7 @@ from feeds.cards.card import Card
 from feeds.discovery.tags import queries as tag_queries
 from feeds.drafts import actions as draft_actions
 from feeds.models import Kind
-from feeds.views import audience, composer
+from feeds.views import composer
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
 from socialsite.core import errors
@@ -28,7 +28,7 @@ from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.models import Media
 from socialsite.core.positions import Page, Position
 from socialsite.core.rate_limits import budgets
-from socialsite.core.requests import idempotency, request_budgets
+from socialsite.core.requests import request_budgets
 from socialsite.core.requests.request_budgets import READS, takes
 
 TAGS = 5
@@ -171,55 +171,6 @@ def _carried_query(request: PageRequest, *names: str) -> str:
     """Return those parameters of the address, to go on with further ones."""
     kept = {name: request.GET[name] for name in names if name in request.GET}
     return urlencode(kept) + "&" if kept else ""
-
-
-@require_POST
-@takes(in_form=True, POST=(budgets.PUBLISH,))
-def post_create(request: PageRequest) -> HttpResponse:
-    """Publish from the composer; what is wrong is shown at its field, nothing typed is lost.
-
-    A form that is sent again publishes once. htmx gets the card of the post.
-    """
-    me = member(request)
-    values: dict[str, Any] = composer.texts(request)
-    kept = composer.kept(request, me)
-    try:
-        made = _published(request, me, values, kept)
-    except composer.ERRORS as error:
-        shown = {**composer.shown_texts(values, me), "images": composer.shown(kept)}
-        context: dict[str, Any] = {"form_errors": composer.form_errors(error), "values": shown}
-        name = "feeds/writing/_composer_only.html"
-        if not request.htmx:
-            page = queries.home_feed(me, None, page_sizes.PAGE_SIZE)
-            context |= shown_posts(request, page) | {"is_first_page": True}
-            name = "feeds/home.html"
-        return api.add_headers(render(request, name, context, status=error.status), error)
-    if request.htmx:
-        card = interactions_queries.decorate(me, [queries.post(me, made)])[0]
-        answer = render(request, "feeds/_card.html", {"post": card})
-    else:
-        answer = form_keys.accepted(request, HttpResponseRedirect(reverse("home"), status=303))
-    return audience.remember(answer, values["visibility"])
-
-
-def _published(request: PageRequest, me: User, values: dict[str, Any], items: list[Media]) -> int:
-    """Publish what the composer sent, and return the id of the post; raises composer.ERRORS."""
-    key = form_keys.effect_of(request)
-    made = idempotency.made_by(me.pk, key, queries.is_there)
-    if made is not None:
-        return made
-    files, kept = composer.chosen_files(request), []
-    if values["kind"] != Kind.VIDEO:
-        composer.check_kept(request, items)
-        kept = [item.pk for item in items]
-    # Before a picture is kept for nothing.
-    actions.compose(images=len(kept) + len(files), **values)
-    composer.say_who_does_not_see(request, me, values["kind"])
-    request_budgets.spend(request)
-    images = kept + composer.new_pictures(request, me, files)
-    return idempotency.once(
-        me.pk, key, lambda: actions.publish(me, images=images, **values).pk, queries.is_there
-    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -41,11 +41,11 @@ def preview(request: PageRequest) -> HttpResponse:
         if request.htmx:
             raise error
         wrong, content = composer.form_errors(error), ""
-    shown = {**composer.shown_texts(values, me), "images": images}
+    typed = request.POST.get("publish_at", "")
+    shown = {**composer.shown_texts(values, me), "images": images, "publish_at": typed}
     if "draft" in request.GET:
         found = drafts.draft(me, api.parse_id(request.GET["draft"], "draft"))
-        typed = request.POST.get("publish_at", "")
-        shown |= {"draft": found["id"], "updated_at": found["updated_at"], "publish_at": typed}
+        shown |= {"draft": found["id"], "updated_at": found["updated_at"]}
     context = {"content": content, "images": images, "values": shown, "form_errors": wrong}
     name = "feeds/writing/_preview.html" if request.htmx else "feeds/writing/preview.html"
     return render(request, name, context, status=400 if wrong else 200)

@@ -1,22 +1,47 @@
-// Counts the characters of the composer, and publishes without leaving the page.
+// Opens the composer, counts its characters, and publishes without leaving the page.
 
 import { fire } from "./lib/elements.js";
 import { fetchPage, goToLogin, reasonIn } from "./lib/requests.js";
 import { say, words } from "./lib/toasts.js";
 import { setBusy as setFormBusy } from "./lib/uploads.js";
 
+const MINUTE_MS = 60_000;
+
+const fieldsIn = (part) => [...part.querySelectorAll("textarea, input:not([type=hidden], [type=radio], [type=file])")];
+const isFilled = (part) => fieldsIn(part).some(({ type, checked, value }) => (type === "checkbox" ? checked : value));
+
+function empty(field) {
+  if (field.type === "checkbox") field.checked = field.defaultChecked = false;
+  else field.value = field.defaultValue = "";
+}
+
+function inZone(moment) {
+  const local = new Date(moment - moment.getTimezoneOffset() * MINUTE_MS);
+  return local.toISOString().slice(0, 16);
+}
+
 const form = document.querySelector("[data-composer]");
 if (form) start();
 
 function start() {
-  const { content: text, title, video_url: address, images: input } = form.elements;
+  const { content: text, title, video_url: address, images: input, publish_at: time, utc_offset: offset } = form.elements;
   const texts = [text, title, address];
   const count = form.querySelector("[data-count]");
   const publish = form.querySelector("[data-testid=publish]");
   const film = form.querySelector("[data-video]");
   const previews = form.querySelector("[data-previews]");
+  const more = form.querySelector(".composer-more");
   const feed = document.getElementById("feed");
+  const now = publish.textContent;
   const numbers = new Intl.NumberFormat(document.documentElement.lang);
+
+  let waiting = []; // pictures of the draft, until `pictures.js` shows them
+
+  /** Show all that a post may have. It stays open: what is below would move under a press. */
+  function open() {
+    more.open = true;
+    if (form.dataset.pictures) import(form.dataset.pictures).catch(() => {}); // no connection: the form sends its files
+  }
 
   function refresh() {
     const kind = form.elements.kind.value;
@@ -34,11 +59,20 @@ function start() {
     title.disabled = kind === "micro";
     address.disabled = !hasAddress;
     for (const field of [input, ...previews.querySelectorAll("input")]) field.disabled = isVideo;
+    const { later } = publish.dataset;
+    if (later) publish.textContent = time.value ? later : now;
   }
 
   form.addEventListener("input", refresh);
+  form.addEventListener("input", open);
+  text.addEventListener("focus", open);
+  more.addEventListener("toggle", open);
+  form.addEventListener("draft:save", ({ detail }) => form.dataset.pictures && detail.push(...waiting));
   form.addEventListener("draft:restored", ({ detail }) => {
     if (film) film.dataset.restored = detail.find(({ isVideo }) => isVideo)?.id || ""; // for videos.js, if it is not there yet
+    waiting = detail.filter(({ isVideo }) => !isVideo);
+    for (const part of form.querySelectorAll(".composer-part")) part.open = isFilled(part);
+    if (isFilled(form) || detail.length) open();
     refresh();
   });
   form.addEventListener("draft:changed", refresh);
@@ -56,9 +90,16 @@ function start() {
       if (!isBusy) await preview(event.submitter);
       return;
     }
-    const isHere = feed && !form.elements.publish_at && !event.submitter?.hasAttribute("formaction");
+    const isHere = feed && !time.value && !event.submitter?.hasAttribute("formaction");
+    // The time is in the reader's zone. `getTimezoneOffset` is an hour early in an hour that the clocks skip.
+    offset.value = time.value ? (new Date(time.value) - new Date(`${time.value}Z`)) / MINUTE_MS : 0;
     if (isBusy || isHere) event.preventDefault();
     if (isBusy) return;
+    if (form.dataset.pictures && waiting.length) {
+      event.preventDefault();
+      await import(form.dataset.pictures).then(() => form.requestSubmit(event.submitter), () => sayWhy());
+      return;
+    }
     form.dataset.busy = ""; // no button is disabled: that of an act is sent with the form
     if (isHere) await send();
   });
@@ -92,7 +133,7 @@ function start() {
   function published(page) {
     const post = page.querySelector("article");
     fire(form, "draft:accepted");
-    for (const field of texts) field.value = field.defaultValue = "";
+    fieldsIn(form).forEach(empty);
     form.elements.kind.value = "micro";
     document.getElementById("preview")?.remove();
     form.dataset.keep = "";
@@ -122,11 +163,17 @@ function start() {
         field.setAttribute("aria-invalid", "true");
         field.setAttribute("aria-describedby", `${list.id} composer-count`);
         field.after(list);
-      } else form.querySelector(".composer-main").before(list);
+        const part = field.closest(".composer-part");
+        if (part) part.open = true;
+      } else form.querySelector(".composer-body").before(list);
     }
     form.querySelector("[aria-invalid]")?.focus();
     if (!lists.length) sayWhy(answer);
   }
 
+  form.querySelector("[data-zone]").remove();
+  // A stored time is in UTC; what was refused is as it was typed.
+  if (time.value && !time.dataset.typed) time.value = inZone(new Date(`${time.value}Z`));
+  if (more.open || isFilled(form)) open();
   refresh();
 }

@@ -27,6 +27,10 @@ function start() {
   let entries = [];
   let queue = Promise.resolve();
 
+  const waiting = []; // pictures of the draft, while this module was not there
+  fire(form, "draft:save", waiting);
+  form.dataset.pictures = ""; // it is there now
+
   // One description per picture replaces the plain one; a hidden field must not be sent.
   form.querySelector("[data-alt-plain]").remove();
 
@@ -228,22 +232,24 @@ function start() {
     if (failed) failed.focus();
     else if (moving() > known) say(still); // the next press sends
     else form.requestSubmit(event.submitter);
-  });
+  }, true); // before the composer, which may have been there first
   // A second press sends nothing more.
-  form.addEventListener("submit", (event) => "busy" in form.dataset && event.preventDefault());
+  form.addEventListener("submit", (event) => "busy" in form.dataset && event.preventDefault(), true);
 
   // --- drafts, see drafts.js ---
 
   form.addEventListener("draft:save", ({ detail }) => {
     for (const { id, thumb, animated, words } of entries) if (id) detail.push({ id, thumb, animated, alt: words.value });
   });
+  const addStored = (media) => media.filter((one) => !one.isVideo).forEach(add);
+
   form.addEventListener("draft:restored", ({ detail }) => {
     for (const { box, request } of entries) {
       request?.abort();
       box.remove();
     }
     entries = [];
-    detail.filter((one) => !one.isVideo).forEach(add);
+    addStored(detail);
     changed();
   });
 
@@ -254,6 +260,7 @@ function start() {
   });
   form.querySelector(".composer-kept")?.remove();
   known.forEach(add);
+  addStored(waiting);
   addChosen(); // the browser may keep the choice over a reload
   previews.hidden = entries.length === 0;
 }

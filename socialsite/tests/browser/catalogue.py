@@ -62,11 +62,20 @@ wednesday = burn_what_is_dead(carefully=True, with_neighbours=["Ann", "Joe"], at
 
 @dataclass(frozen=True)
 class View:
-    """A page and who sees it; `{name}` in the path stands for a name of `Content`."""
+    """A page and who sees it; `{name}` in the path stands for a name of `Content`.
+
+    Before it is looked at, the elements of the selectors `press` are pressed in this order.
+    """
 
     name: str
     path: str
     by: str = MEMBER
+    press: tuple[str, ...] = ()
+
+
+# What opens the composer of Home, and its parts.
+WRITE = "[data-composer] textarea"
+PARTS = (".tool.i-poll", ".tool.i-note", ".tool.i-calendar")
 
 
 VIEWS = (
@@ -86,6 +95,10 @@ VIEWS = (
     View("offline", "/offline", GUEST),
     View("not-found", "/nothing", GUEST),
     View("home", "/"),
+    View("home-writing", "/", press=(WRITE,)),
+    View("home-writing-all", "/", press=(WRITE, *PARTS)),
+    View("home-writing-article", "/", press=(WRITE, ".kinds label:has(.i-article)")),
+    View("home-writing-video", "/", press=(WRITE, ".kinds label:has(.i-play)")),
     View("discover", "/recommended"),
     View("discover-rising", "/recommended?tab=rising"),
     View("discover-people", "/recommended?tab=people"),
@@ -109,16 +122,23 @@ VIEWS = (
     View("post-repost", "/posts/{post}/repost"),
     View("post-edit", "/posts/{mine}/edit"),
     View("post-edit-note", "/posts/{noted}/edit"),
+    View("post-menu", "/posts/{mine}", press=(".post-menu summary",)),
+    View("post-delete", "/posts/{mine}/delete"),
+    View("post-rewrite", "/posts/{mine}/rewrite"),
+    View("article-preview", "/posts/{article}/edit", press=(".to-preview",)),
     View("post-history", "/posts/{mine}/history"),
     View("post-audience", "/posts/{mine}/audience"),
     View("post-history-note", "/posts/{noted}/history"),
     View("comment-edit", "/comments/{comment}/edit"),
+    View("comment-delete", "/comments/{comment}/delete"),
+    View("comment-likes", "/comments/{answered}/likes"),
     View("comment-reply", "/comments/{answered}/reply"),
     View("report-post", "/report/post/{post}"),
     View("report-person", "/report/user/{author_id}"),
     View("profile", "/@{author}"),
     View("profile-replies", "/@{author}?tab=replies"),
     View("profile-media", "/@{author}?tab=media"),
+    View("profile-likes", "/@{me}?tab=likes"),
     View("profile-mine", "/@{me}"),
     View("following", "/@{author}/following"),
     View("followers", "/@{author}/followers"),
@@ -127,6 +147,7 @@ VIEWS = (
     View("suggestions", "/suggestions"),
     View("first-steps", "/welcome"),
     View("notifications", "/notifications"),
+    View("notifications-mentions", "/notifications?tab=mentions"),
     View("bookmarks", "/bookmarks"),
     View("drafts", "/drafts"),
     View("draft", "/drafts/{draft}"),
@@ -236,6 +257,9 @@ class Catalogue:
     def open(self, page: Page, view: View) -> None:
         """Show a view, and wait until its pictures are there."""
         page.goto(self.path(view), wait_until="load")
+        for selector in view.press:
+            page.locator(selector).first.click()
+        page.wait_for_load_state("networkidle")
         page.evaluate("document.fonts.ready")
 
 

@@ -14,6 +14,28 @@ def composer(page: Page) -> Locator:
     return page.get_by_test_id("composer").locator("textarea[name=content]")
 
 
+def open_composer(page: Page) -> Locator:
+    """Show the tools of the composer, as somebody without JavaScript does; return the form."""
+    form = page.get_by_test_id("composer")
+    more = form.get_by_label("More for this post")
+    if more.is_visible():
+        more.click()
+    return form
+
+
+def open_part(page: Page, name: str) -> None:
+    """Open the poll, the content note or the time of the composer."""
+    open_composer(page).locator("summary").and_(page.get_by_label(name, exact=True)).click()
+
+
+def choose_kind(page: Page, kind: str) -> None:
+    open_composer(page).locator(f"input[name=kind][value={kind}]").check(force=True)
+
+
+def save_draft(page: Page) -> None:
+    open_composer(page).get_by_test_id("save-draft").click()
+
+
 def at_home(browser: Browser, site: str, name: str) -> Page:
     return newcomer(browser, site, name, name.capitalize())
 

@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import Error, Locator, Page, expect
 
-from socialsite.tests.browser.composing import composer
+from socialsite.tests.browser.composing import composer, save_draft
 from socialsite.tests.support.waiting import eventually
 
 DRAFTS = """
@@ -40,6 +40,6 @@ def open_draft(page: Page, post: str) -> Locator:
         return composer(page)
     page.goto("/")
     composer(page).fill("a first draft")
-    page.get_by_test_id("save-draft").click()
+    save_draft(page)
     expect(page).to_have_url(re.compile(r"/drafts/\d+$"))
     return composer(page)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.composing import picture
+from socialsite.tests.browser.composing import open_part, picture
 from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
@@ -29,7 +29,7 @@ def test_a_note_is_unfolded_and_a_picture_shown(site: str, browser: Browser, scr
     page = newcomer(browser, site, name, f"{name}Nick", java_script_enabled=script)
     form = page.get_by_test_id("composer")
     form.locator("textarea[name=content]").fill("what is folded")
-    form.get_by_text("Content note", exact=True).first.click()
+    open_part(page, "Content note")
     form.locator("input[name=note]").fill("About a storm")
     form.get_by_label("Sensitive pictures").check()
     form.locator("input[type=file]").set_input_files(files=[picture("me.jpg", (400, 400))])

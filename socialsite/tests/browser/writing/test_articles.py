@@ -7,7 +7,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
 from socialsite.tests.browser.catalogue import ARTICLE
-from socialsite.tests.browser.composing import at_home, choose, composer, picture, uploaded
+from socialsite.tests.browser.composing import (
+    at_home,
+    choose,
+    choose_kind,
+    composer,
+    picture,
+    uploaded,
+)
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
@@ -15,7 +22,7 @@ PHONE, DESKTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
 
 
 def write_article(page: Page, title: str, text: str) -> None:
-    page.locator("input[name=kind][value=article]").check(force=True)
+    choose_kind(page, "article")
     page.locator("#id-title").fill(title)
     composer(page).fill(text)
 

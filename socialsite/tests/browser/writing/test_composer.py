@@ -11,7 +11,9 @@ from socialsite.tests.browser.composing import (
     animation,
     at_home,
     choose,
+    choose_kind,
     composer,
+    open_composer,
     picture,
     uploaded,
 )
@@ -101,7 +103,7 @@ def test_a_field_that_stops_the_form_is_unfolded(site: str, browser: Browser) ->
     page = at_home(browser, site, "notes1")
     composer(page).fill("words")
     note = page.locator("input[name=note]")
-    folded = page.locator("[data-composer] details", has=note).locator("summary")
+    folded = page.locator(".composer-part", has=note).locator("summary")
     folded.click()
     note.fill("n" * 101)
     folded.click()
@@ -214,7 +216,7 @@ def test_an_answer_that_is_lost_makes_no_second_post(site: str, browser: Browser
 
 def test_what_is_wrong_is_shown_at_its_field(site: str, browser: Browser) -> None:
     page = at_home(browser, site, "shows7")
-    page.get_by_role("radio", name="Video").check(force=True)
+    choose_kind(page, "video")
     page.fill("input[name=video_url]", "https://localhost/")
     composer(page).fill("a video")
     page.get_by_test_id("publish").click()
@@ -236,6 +238,7 @@ def test_without_script_the_browser_sends_the_files(site: str, browser: Browser)
     for name, value in (("username", "shows8"), ("nickname", "Shows8"), ("password", PASSWORD)):
         page.fill(f"input[name={name}]", value)
     page.click("main form[method=post] button:not([type=button])")
+    open_composer(page)
     choose(page, picture("photo.jpg", (3000, 2000)))
     expect(page.get_by_text("Only the first picture of an animation is kept.")).to_be_visible()
     page.fill("input[name=alt]", "Noise")

@@ -2,12 +2,13 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.composing import choose, picture, uploaded
+from socialsite.tests.browser.composing import choose, open_part, picture, save_draft, uploaded
 from socialsite.tests.support.newcomers import PASSWORD, newcomer
 from socialsite.tests.support.waiting import eventually
 
@@ -44,7 +45,7 @@ def test_a_draft_is_opened_on_another_device_and_deleted(
         choose(page, picture("one.jpg"))
         uploaded(page, 1)
     page.get_by_test_id("composer").locator("textarea[name=content]").fill("half a thought")
-    page.get_by_test_id("save-draft").click()
+    save_draft(page)
     expect(page).to_have_url(re.compile(r"/drafts/\d+$"))
 
     other = browser.new_context(
@@ -63,7 +64,7 @@ def test_a_draft_is_opened_on_another_device_and_deleted(
     other.get_by_test_id("edit-draft").click()
     assert text(other) == "half a thought"
     other.get_by_test_id("composer").locator("textarea[name=content]").fill("a whole thought")
-    other.get_by_test_id("save-draft").click()
+    save_draft(other)
     expect(other.get_by_test_id("draft")).to_contain_text("a whole thought")
     other.get_by_test_id("delete-draft").click()
     if script:
@@ -84,17 +85,19 @@ def test_a_post_is_scheduled_and_published_by_the_worker(
     words = f"an early bird of {name}"
     page = writer(browser, site, name, script=script)
     page.get_by_test_id("composer").locator("textarea[name=content]").fill(words)
-    page.get_by_test_id("save-draft").click()
+    open_part(page, "Publish at")
     time = page.locator("input[name=publish_at]")
+    publish = page.get_by_test_id("publish")
     # Without JavaScript the site does not know the zone of the browser, and says that it is UTC.
     expect(page.locator("[data-zone]")).to_have_count(0 if script else 1)
     now = datetime.now(UTC) + timedelta(hours=8 if script else 0)
     time.fill((now - timedelta(hours=2)).strftime(SHOWN))
-    page.get_by_test_id("save-draft").click()
+    expect(publish).to_have_text("Schedule" if script else "Publish")
+    publish.click()
     expect(page.locator("#err-publish_at")).to_contain_text("This time is in the past")
     expect(page.locator("textarea[name=content]")).to_have_value(words)
     time.fill((now + timedelta(days=1)).strftime(SHOWN))
-    page.get_by_test_id("save-draft").click()
+    publish.click()
     draft = page.get_by_test_id("draft")
     expect(draft).to_contain_text("Scheduled")
     page.goto("/")
@@ -132,11 +135,34 @@ OFFSET = """() => {
 }"""
 
 
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/New_York", "Pacific/Auckland"])
+@stacks.IN_ONE_PROCESS
+def test_the_time_is_that_of_the_writers_zone(site: str, browser: Browser, zone: str) -> None:
+    local = (datetime.now(ZoneInfo(zone)) + timedelta(days=20)).replace(hour=8, minute=30)
+    chosen, in_utc = local.strftime(SHOWN), local.astimezone(UTC).strftime(SHOWN)
+    name = f"zone{zone.partition('/')[2].replace('_', '').lower()}"
+    page = newcomer(browser, site, name, "Drafter", timezone_id=zone)
+    page.get_by_test_id("composer").locator("textarea[name=content]").fill("in the morning")
+    open_part(page, "Publish at")
+    time = page.locator("input[name=publish_at]")
+    time.fill(chosen)
+    page.get_by_test_id("publish").click()
+    expect(page).to_have_url(re.compile("/drafts$"))
+    (draft,) = stacks.Client.known(site, name)("GET", "drafts")["items"]
+    assert draft["publish_at"].startswith(in_utc)
+    page.get_by_test_id("edit-draft").click()
+    expect(time).to_have_value(chosen)
+    # What is saved again without a change stays at its time.
+    save_draft(page)
+    (draft,) = stacks.Client.known(site, name)("GET", "drafts")["items"]
+    assert draft["publish_at"].startswith(in_utc)
+
+
 @stacks.IN_ONE_PROCESS
 def test_a_time_that_the_clocks_skip_is_never_earlier(site: str, browser: Browser) -> None:
     page = newcomer(browser, site, "skipper", "Drafter", timezone_id="Europe/Berlin")
     page.get_by_test_id("composer").locator("textarea[name=content]").fill("in the night")
-    page.get_by_test_id("save-draft").click()
+    open_part(page, "Publish at")
     # The clocks of Berlin go from 2:00 to 3:00 on 31 March 2030, and back on 27 October.
     for chosen, in_utc in (
         ("2030-03-31T01:59", "2030-03-31T00:59"),

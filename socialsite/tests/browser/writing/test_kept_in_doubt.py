@@ -7,7 +7,14 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.composing import at_home, choose, composer, picture, uploaded
+from socialsite.tests.browser.composing import (
+    at_home,
+    choose,
+    composer,
+    picture,
+    save_draft,
+    uploaded,
+)
 from socialsite.tests.browser.kept_texts import WORDS, kept, open_draft, stored
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
@@ -24,7 +31,7 @@ def test_a_clock_that_is_slow_loses_no_words(site: str, browser: Browser) -> Non
     page.reload()
     expect(composer(page)).to_have_value(WORDS)
     composer(page).fill("x" * 2001)  # refused: these words are kept too
-    page.get_by_test_id("save-draft").click()
+    save_draft(page)
     expect(page.locator("#err-content")).to_be_visible()
     stored(page, 1)
     page.goto(page.url)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.composing import composer
+from socialsite.tests.browser.composing import choose_kind, composer
 from socialsite.tests.browser.kept_texts import WORDS, open_draft, stored
 from socialsite.tests.support.newcomers import PASSWORD, newcomer
 
@@ -183,7 +183,7 @@ def test_a_composer_keeps_every_field_over_a_reload_and_a_crash(
     site: str, browser: Browser
 ) -> None:
     page = newcomer(browser, site, "kept1", "Kept1")
-    page.get_by_role("radio", name="Video").check(force=True)
+    choose_kind(page, "video")
     page.fill("input[name=title]", "A title")
     page.fill("input[name=video_url]", "https://videos.example/1")
     page.select_option("select[name=visibility]", "followers")

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, expe
 from deploy.stack import Stack
 from socialsite.core.tests.media.videos import samples
 from socialsite.tests import stacks
-from socialsite.tests.browser.composing import at_home, composer
+from socialsite.tests.browser.composing import at_home, choose_kind, composer
 from socialsite.tests.support.waiting import LIMIT_MS, eventually
 
 pytestmark = pytest.mark.e2e
@@ -24,7 +24,7 @@ def film(seconds: int = 3) -> FilePayload:
 def choosing(browser: Browser, site: str, name: str) -> Page:
     """Return a home page with the composer of a video."""
     page = at_home(browser, site, name)
-    page.locator("label").filter(has_text="Video").first.click()
+    choose_kind(page, "video")
     return page
 
 
