@@ -1,7 +1,7 @@
 """Reads of people."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import orjson
 from django.conf import settings
@@ -224,6 +224,25 @@ def staff_names() -> list[str]:
     # Every combination with a role of staff is above that of a member alone.
     staff = User.objects.active().filter(roles__gt=Role.MEMBER)
     return [name for names in staff.values_list("username", "nickname") for name in names]
+
+
+def of_new_sign_in(user_id: int) -> tuple[str, bool]:
+    """Return what a browser keeps of a person: the language, and whether first steps are shown."""
+    found = User.objects.filter(pk=user_id).values_list("language", "first_steps").first()
+    return found or ("", False)
+
+
+class StepsOfProfile(NamedTuple):
+    """Whether a person wants to see the first steps, and whether the profile has its texts."""
+
+    wanted: bool
+    has_profile: bool
+
+
+def first_steps(user_id: int) -> StepsOfProfile:
+    """Return what the account says about the first steps of a person."""
+    row = User.objects.values_list("first_steps", "avatar_name", "bio").get(pk=user_id)
+    return StepsOfProfile(wanted=row[0], has_profile=bool(row[1] and row[2]))
 
 
 def language_of(user_id: int) -> str:

@@ -1,4 +1,5 @@
-"""Cookies of the browser: the two tokens and, with CLIENT_POLICY=device, a device id.
+"""Cookies of the browser: the two tokens, a mark of people whose first steps are shown, and, with
+CLIENT_POLICY=device, a device id.
 
 Both token cookies live as long as the refresh token, so that an expired access token is seen as
 expired and not as missing. The device id stays after a log-out.
@@ -15,6 +16,7 @@ _PREFIX = "__Host-" if settings.HTTPS else ""
 ACCESS = f"{_PREFIX}access"
 REFRESH = f"{_PREFIX}refresh"
 DEVICE = f"{_PREFIX}device"
+STEPS = "first_steps"
 DEVICE_AGE = 400 * 86_400  # the longest time that browsers accept
 
 
@@ -49,6 +51,16 @@ def device_of(request: HttpRequest) -> str:
     if not devices.ID.fullmatch(found):
         found = request.COOKIES[DEVICE] = devices.new_id()
     return found
+
+
+def put_first_steps(response: HttpResponseBase, wanted: bool) -> None:
+    """Note whether Home should ask for the first steps of this person; the account decides."""
+    if wanted:
+        response.set_cookie(
+            STEPS, "1", max_age=DEVICE_AGE, secure=settings.HTTPS, httponly=True, samesite="Lax"
+        )
+    else:
+        response.delete_cookie(STEPS, samesite="Lax")
 
 
 def put_device(response: HttpResponseBase, device: str) -> None:

@@ -56,7 +56,10 @@ def entered(request: HttpRequest, pair: TokenPair, otherwise: str = "") -> HttpR
         cookies.put_device(response, cookies.device_of(request))
     user_id = tokens.decode_access(pair.access).user_id
     known_devices.remember(request, response, user_id)
-    put_language(response, queries.language_of(user_id))
+    language, first_steps = queries.of_new_sign_in(user_id)
+    put_language(response, language)
+    if first_steps or cookies.STEPS in request.COOKIES:
+        cookies.put_first_steps(response, first_steps)
     return response
 
 

@@ -6,12 +6,15 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts.request_auth import authentication
-from accounts.request_auth.requests import PageRequest
+from accounts.request_auth import authentication, cookies
+from accounts.request_auth.requests import PageRequest, member
 from feeds import actions, queries
 from feeds.home.page import HomeReading
 from feeds.views.pages import page_of, recommended, shown_posts, top_of
+from feeds.views.welcome import steps_left
 from interactions import queries as interactions_queries
+from relations.suggestions import queries as suggestions
+from relations.suggestions import wording
 from socialsite.core import errors
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Read
@@ -21,8 +24,11 @@ from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
 from socialsite.core.requests.request_budgets import takes
 
-# Below this number of follows the home page asks whether to show the first steps.
+# Below this number of follows the home page suggests people.
 FEW_FOLLOWS = 5
+SUGGESTED = 3
+# The posts above the suggestions.
+POSTS_BEFORE = 3
 
 
 class _Home:
@@ -68,7 +74,11 @@ def _is_malformed(request: PageRequest) -> bool:
 @require_safe
 @takes(in_view=True, GET=(budgets.DEEP_READ,))
 def home(request: PageRequest) -> HttpResponseBase:
-    """The home feed; guests see what is recommended, as do people who follow nobody."""
+    """The home feed; guests see what is recommended, as do people who follow nobody.
+
+    The first page also has the first steps while they are due, and for people who follow few others
+    some to follow.
+    """
     parts = _Home.of(request)
     if parts is None:
         return recommended(request)
@@ -78,8 +88,19 @@ def home(request: PageRequest) -> HttpResponseBase:
         actions.mark_first_page_read(parts.user_id, page.items, reading.known_mark)
     context: dict[str, Any] = {"posts": page.items, "next": page.next, "top": top_of(page.items)}
     context["is_first_page"] = cursor is None
-    context["few_follows"] = cursor is None and len(reading.reader.follows) < FEW_FOLLOWS
-    if cursor is None and not page.items and not reading.reader.follows:
+    if cursor is not None:
+        return page_of(request, "feeds/home.html", context)
+    follows = reading.reader.follows
+    if len(follows) < FEW_FOLLOWS:
+        people = suggestions.suggested(member(request), None, SUGGESTED)
+        context |= {"people": wording.with_reasons(people.items), "back": request.path}
+        context["posts_before"] = POSTS_BEFORE
+    if not page.items and not follows:
         suggested = queries.recommended(request.user, None, page_sizes.PAGE_SIZE)
         context["suggested"] = shown_posts(request, suggested)["posts"]
-    return page_of(request, "feeds/home.html", context)
+    marked = cookies.STEPS in request.COOKIES
+    context["steps"] = steps_left(parts.user_id) if marked else None
+    answer = page_of(request, "feeds/home.html", context)
+    if marked and context["steps"] is None:
+        cookies.put_first_steps(answer, wanted=False)
+    return answer

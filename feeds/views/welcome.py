@@ -8,7 +8,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import actions as accounts_actions
-from accounts.models import User
+from accounts import queries as accounts_queries
+from accounts.queries import StepsOfProfile
+from accounts.request_auth import cookies
 from accounts.request_auth.requests import PageRequest, member
 from feeds import queries
 from relations import queries as relations_queries
@@ -25,16 +27,11 @@ SUGGESTED = 5
 @require_safe
 @takes(GET=PEOPLE)
 def welcome(request: PageRequest) -> HttpResponse:
-    """Show the steps and what is done; htmx gets the card for the home page, empty at the end."""
+    """Show the steps and what is done."""
     me = member(request)
-    steps = _steps(me)
-    if request.htmx and request.htmx.target == "first-steps":
-        if not me.first_steps or all(steps.values()):
-            return HttpResponse()
-        return render(request, "feeds/welcome/_first_steps.html", {"steps": steps})
     page = suggestions.suggested(me, None, SUGGESTED)
     context: dict[str, Any] = {
-        "steps": steps,
+        "steps": _steps(me.pk, accounts_queries.first_steps(me.pk)),
         "people": wording.with_reasons(page.items),
         "back": request.path,
     }
@@ -46,15 +43,25 @@ def welcome(request: PageRequest) -> HttpResponse:
 def skip(request: PageRequest) -> HttpResponse:
     """Do not show the steps any more."""
     accounts_actions.end_first_steps(member(request))
-    if request.htmx:
-        return HttpResponse()
-    return HttpResponseRedirect(reverse("home"), status=303)
+    back = HttpResponseRedirect(reverse("home"), status=303)
+    answer = HttpResponse() if request.htmx else back
+    cookies.put_first_steps(answer, wanted=False)
+    return answer
 
 
-def _steps(me: User) -> dict[str, bool]:
+def steps_left(user_id: int) -> dict[str, bool] | None:
+    """Return which steps are done, for Home; None if all are, or the person dismissed them."""
+    account = accounts_queries.first_steps(user_id)
+    if not account.wanted:
+        return None
+    steps = _steps(user_id, account)
+    return None if all(steps.values()) else steps
+
+
+def _steps(user_id: int, account: StepsOfProfile) -> dict[str, bool]:
     """Return which steps are done, by the present facts."""
     return {
-        "profile": bool(me.avatar_name and me.bio),
-        "people": relations_queries.counts(me.pk)["following"] >= ENOUGH_FOLLOWS,
-        "post": queries.post_counts([me.pk]).get(me.pk, 0) > 0,
+        "profile": account.has_profile,
+        "people": relations_queries.counts(user_id)["following"] >= ENOUGH_FOLLOWS,
+        "post": queries.post_counts([user_id]).get(user_id, 0) > 0,
     }

@@ -5,7 +5,7 @@ from email import message_from_bytes, policy
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from socialsite.tests import stacks
 from socialsite.tests.browser.composing import picture
@@ -111,35 +111,49 @@ def test_the_first_steps_may_be_skipped_and_suggestions_dismissed(
         for another in others:
             if other is not another:
                 other("POST", f"users/{another.id}/follow")
-    context = browser.new_context(base_url=site, locale="en", java_script_enabled=script)
+    phone = ViewportSize(width=390, height=844)
+    context = browser.new_context(
+        base_url=site, locale="en", java_script_enabled=script, viewport=phone
+    )
     page = watched(context)
     page.goto(sign_up(context, f"steps{kind}", f"Steps{kind}"))
     expect(page).to_have_url(re.compile("/welcome"))
     # Each step can be left out: the home page keeps the card while few people are followed.
     page.get_by_role("link", name="To the home page").click()
-    if script:
-        card = page.get_by_test_id("first-steps")
-        expect(card).to_contain_text("Follow a few people")
-        page.reload()
-        expect(card).to_be_visible()
-        card.get_by_test_id("skip-steps").click()
-        expect(card).to_have_count(0)
-        page.reload()
-        page.wait_for_load_state("networkidle")
-        expect(card).to_have_count(0)
-    else:
-        page.goto("/welcome")
-        page.get_by_test_id("skip-steps").click()
-        expect(page).to_have_url(re.compile("/$"))
+    card = page.get_by_test_id("first-steps")
+    expect(card).to_contain_text("Follow a few people")
+    page.reload()
+    expect(card).to_be_visible()
+    card.get_by_test_id("skip-steps").click()
+    expect(card).to_have_count(0)
+    page.reload()
+    expect(page.get_by_test_id("composer")).to_be_visible()
+    expect(card).to_have_count(0)
     # Home with few follows keeps suggesting; who is not interesting never comes back.
-    page.goto("/suggestions")
-    first = page.get_by_test_id("suggestion").first
+    few = page.get_by_test_id("few-follows")
+    first = few.get_by_test_id("suggestion").first
     name = first.locator("small").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     first.get_by_test_id("dismiss").click()
-    expect(page.get_by_test_id("suggestion").filter(has_text=name)).to_have_count(0)
+    expect(few.get_by_test_id("suggestion").filter(has_text=name)).to_have_count(0)
     page.goto("/suggestions")
     expect(page.get_by_test_id("suggestion").first).to_be_visible()
     expect(page.get_by_test_id("suggestion").filter(has_text=name)).to_have_count(0)
+    api = Client.known(site, f"steps{kind}")
+    shown = {f"@{one['username']}" for one in api("GET", "users/suggested")["items"]}
+    assert shown
+    assert name not in shown
+
+
+@stacks.IN_ONE_PROCESS
+def test_the_panel_of_a_wide_window_has_the_suggestions_instead(
+    site: str, browser: Browser
+) -> None:
+    other = Client.new(site, "widehost")
+    other("POST", f"users/{Client.new(site, 'widefriend').id}/follow")
+    page = newcomer(browser, site, "wide1", "Wide", viewport={"width": 1280, "height": 900})
+    expect(page.locator(".panel-people .suggestion").first).to_be_visible()
+    expect(page.get_by_test_id("few-follows")).to_be_hidden()
 
 
 @BOTH_WAYS
