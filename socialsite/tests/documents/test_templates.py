@@ -9,7 +9,7 @@ pytestmark = pytest.mark.once
 
 SLICE = re.compile(r"""[\w")\]]+\[:\s*\w+\s*\]""")
 # Times in ISO format, and lists.
-HARMLESS = re.compile(r"""(created_at|publish_at|ends_at|images)("\])?\[:""")
+HARMLESS = re.compile(r"""(created_at|publish_at|ends_at|images|posts)("\])?\[:""")
 
 
 def test_no_template_cuts_a_text_by_its_code_points() -> None:
