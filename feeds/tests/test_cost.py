@@ -22,6 +22,7 @@ from accounts.models import User
 from feeds import actions, queries
 from feeds.cache.timeline import Run, Timeline, entry_of
 from feeds.cards import prefetch
+from feeds.views.home import FEW_FOLLOWS
 from interactions import actions as interactions_actions
 from interactions.models import SubjectType
 from relations import actions as relations_actions
@@ -169,8 +170,14 @@ def test_a_list_leased_by_another_reader_is_read_no_further_than_needed(mine: AP
 
 
 def test_a_warm_home_page_costs_no_query(
-    browser: Client, me: User, round_trips: list[int], django_assert_num_queries: Make
+    browser: Client,
+    me: User,
+    make_user: Make,
+    round_trips: list[int],
+    django_assert_num_queries: Make,
 ) -> None:
+    for _ in range(FEW_FOLLOWS):
+        relations_actions.follow(me, make_user())
     first = browser.get("/")
     assert first.content.count(b'data-testid="post"') == 20
     assert me.username.encode() in first.content
@@ -179,6 +186,18 @@ def test_a_warm_home_page_costs_no_query(
         again = browser.get("/")
     assert again.content.count(b'data-testid="post"') == 20
     assert len(round_trips) == 2  # the sign-in is checked in the first of them
+
+
+def test_a_home_page_with_suggestions_costs_queries_for_these_only(
+    browser: Client, me: User, make_user: Make, django_assert_max_num_queries: Make
+) -> None:
+    friend, other = make_user(), make_user(username="suggested1")
+    relations_actions.follow(me, friend)
+    relations_actions.follow(friend, other)
+    browser.get("/")
+    with django_assert_max_num_queries(14):
+        again = browser.get("/")
+    assert b"@suggested1" in again.content
 
 
 def test_a_home_page_with_a_dead_token_shows_nothing_of_its_person(

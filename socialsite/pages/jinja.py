@@ -153,6 +153,11 @@ def minutes(number: int) -> str:
     return ngettext("%(n)s minute to read", "%(n)s minutes to read", number) % {"n": number}
 
 
+def posts_of_day(number: int) -> str:
+    """Return how many posts of the last 24 hours have a tag."""
+    return ngettext("%(n)s post today", "%(n)s posts today", number) % {"n": number}
+
+
 def posts_of_week(number: int) -> str:
     """Return how many posts of the week have a tag."""
     return ngettext("%(n)s post this week", "%(n)s posts this week", number) % {"n": number}
@@ -288,6 +293,7 @@ GLOBALS: dict[str, Any] = {
     "cached_frame": cached_frame,
     "codes_left_text": codes_left,
     "replies_text": replies,
+    "posts_of_day_text": posts_of_day,
     "posts_of_week_text": posts_of_week,
     "act_label": act_label,
     "reposted_by_text": reposted_by,

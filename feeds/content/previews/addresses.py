@@ -6,25 +6,30 @@ from django.conf import settings
 
 from feeds.models import Kind, PostContent
 from socialsite.core.client.outgoing import URL_MAX
-from socialsite.core.text import spans
+from socialsite.core.text import markdown, spans
 from socialsite.core.text.urls import ascii_host
 
 
 def address_of(kind: str, words: PostContent) -> str:
     """Return the address whose preview a post shows; "" for none.
 
-    It is the first address of a micro post without pictures. Pages of this site have no preview,
-    since not every reader may see them.
+    It is the first address of its text; a post of the kind video has another link. Pages of this
+    site have no preview, since not every reader may see them.
     """
-    if kind != Kind.MICRO or words.images:
+    if kind == Kind.VIDEO:
         return ""
-    for span in spans.spans(words.content):
-        shown = words.content[span.start : span.end]
+    is_article = kind == Kind.ARTICLE
+    found = markdown.read(words.content).address if is_article else _first(words.content)
+    return found if len(found) <= URL_MAX and not is_here(found) else ""
+
+
+def _first(text: str) -> str:
+    """Return the first address of a text, "" for none."""
+    for span in spans.spans(text):
+        if span.kind is spans.Kind.ADDRESS:
+            return text[span.start : span.end]
         if span.kind is spans.Kind.BARE:
-            shown = f"https://{shown}"
-        elif span.kind is not spans.Kind.ADDRESS:
-            continue
-        return shown if len(shown) <= URL_MAX and not is_here(shown) else ""
+            return f"https://{text[span.start : span.end]}"
     return ""
 
 

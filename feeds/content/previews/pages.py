@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 from feeds.content.previews import encodings, markup
 from feeds.content.previews.addresses import is_here
 from feeds.models import FoundPreview
-from socialsite.core.client import outgoing
+from socialsite.core.client import compression, outgoing
 from socialsite.core.errors import AppError
 from socialsite.core.media import encoding
 from socialsite.core.text import one_line
@@ -45,11 +45,14 @@ class Later(Exception):
 
 def read(address: str) -> Page | None:
     """Return the page at an address; None if there is nothing to show. Raises Later."""
-    answer = _fetched(address, MAX_BYTES, cut=True)
+    answer = _fetched(address, MAX_BYTES, cut=True, accepted=compression.ACCEPTED)
     if answer is None or is_here(answer.url) or not _is_html(answer):
         return None
-    kind, cut = answer.headers.get("content-type", ""), len(answer.body) >= MAX_BYTES
-    found = markup.described(encodings.decoded(answer.body, kind, cut=cut))
+    body = compression.decompressed(answer.body, _codings(answer), MAX_BYTES)
+    if body is None:
+        return None
+    kind, cut = answer.headers.get("content-type", ""), MAX_BYTES in (len(answer.body), len(body))
+    found = markup.described(encodings.decoded(body, kind, cut=cut))
     title = _line(next(filter(None, map(found.get, (*_TITLES, "title"))), ""), TITLE_MAX)
     if not title:
         return None
@@ -59,11 +62,21 @@ def read(address: str) -> Page | None:
     return Page(title, text, _picture(answer.url, base, shown) if shown else b"")
 
 
-def _fetched(address: str, most: int, *, cut: bool) -> outgoing.Answer | None:
-    """Return a complete answer of the status 200, None if a retry would not help. Raises Later."""
+def _fetched(
+    address: str, most: int, *, cut: bool, accepted: str = "identity"
+) -> outgoing.Answer | None:
+    """Return a complete answer of the status 200, None if a retry would not help. Raises Later.
+
+    `accepted` are the codings that its body may have.
+    """
     try:
         answer = outgoing.fetch(
-            address, schemes=SCHEMES, redirects=REDIRECTS, max_bytes=most, cut=cut
+            address,
+            headers={"Accept-Encoding": accepted},
+            schemes=SCHEMES,
+            redirects=REDIRECTS,
+            max_bytes=most,
+            cut=cut,
         )
     except outgoing.Refused:
         return None
@@ -71,8 +84,11 @@ def _fetched(address: str, most: int, *, cut: bool) -> outgoing.Answer | None:
         raise Later from error
     if answer.status == 429 or answer.status >= 500:
         raise Later
-    plain = answer.headers.get("content-encoding", "identity").lower() == "identity"
-    return answer if answer.status == 200 and plain else None
+    return answer if answer.status == 200 else None
+
+
+def _codings(answer: outgoing.Answer) -> str:
+    return answer.headers.get("content-encoding", "")
 
 
 def _is_html(answer: outgoing.Answer) -> bool:
@@ -113,7 +129,8 @@ def _picture(page: str, base: str, shown: str) -> bytes:
         answer = _fetched(_joined(page, base, shown), PICTURE_BYTES, cut=False)
         if answer is None or is_here(answer.url):
             return b""
-        picture = encoding.encode(io.BytesIO(answer.body), shape=SHAPE)
+        data = compression.decompressed(answer.body, _codings(answer), PICTURE_BYTES)
+        picture = encoding.encode(io.BytesIO(data or b""), shape=SHAPE)
     except (Later, ValueError, AppError):
         return b""
     return picture.data if picture.width >= LEAST_WIDTH else b""

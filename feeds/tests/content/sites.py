@@ -12,11 +12,13 @@ class Site:
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, dict[str, str], bytes]] = {}
         self.asked: list[str] = []
+        self.headers: list[dict[str, str]] = []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 site.asked.append(self.path)
+                site.headers.append({name.lower(): text for name, text in self.headers.items()})
                 status, headers, body = site.answers.get(self.path, (404, {}, b""))
                 self.send_response(status)
                 for name, value in {"Content-Length": str(len(body)), **headers}.items():

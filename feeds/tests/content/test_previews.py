@@ -1,7 +1,11 @@
 """Previews of links: what pages say about themselves, who sees it, and what hostile pages do."""
 
+import gzip
 import io
+import os
 import threading
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,13 +15,14 @@ from PIL import Image
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from accounts.tests.browsers import browser_of
+from accounts.tests.browsers import browser_of, text_of
 from feeds import actions
 from feeds.content.previews import actions as previews
 from feeds.content.previews import pages, runner
 from feeds.content.previews.addresses import address_of, host_of, is_here
 from feeds.models import FoundPreview, PostContent, PostImage, WantedPreview
 from feeds.tests.content.sites import HTML, Site
+from feeds.tests.pictures import make_picture
 from relations import actions as relations_actions
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
@@ -29,6 +34,7 @@ pytestmark = [
 ]
 Make = Callable[..., Any]
 V1 = "/api/v1/"
+CARD = 'data-testid="link-card"'
 
 
 def picture(width: int = 1200, height: int = 630) -> bytes:
@@ -74,6 +80,34 @@ def test_a_post_shows_title_text_and_picture_of_its_link(
     assert 'data-testid="link-card"' in page
     assert "A &amp; B" in page
     assert 'rel="nofollow ugc noopener"' in page
+
+
+def test_posts_with_pictures_quotes_and_articles_have_one(
+    site: Site, me: User, make_user: Make, make_post: Make, api_for: Make
+) -> None:
+    url = site.page("/one", GOOD)
+    site.page("/a.png", picture(), "image/png")
+    pictured = actions.publish(me, content=f"see {url}", images=[make_picture(me).pk])
+    quote, _ = actions.repost(me, make_post(make_user()).pk, f"also {url}")
+    article = actions.publish(me, kind="article", title="T", content=f"[a **link**]({url})")
+    work()
+    reader, api = browser_of(me), api_for(me)
+    for post in (pictured, quote, article):
+        assert api.get(f"{V1}posts/{post.pk}").json()["link"]["title"] == "A & B"
+        assert CARD in text_of(reader.get(f"/posts/{post.pk}"))
+    # In lists an article is its beginning.
+    assert text_of(reader.get("/")).count(CARD) == 2
+    # The pictures of the post are enough.
+    assert link_of(pictured.pk)["image"]
+    page = text_of(reader.get(f"/posts/{pictured.pk}"))
+    assert page[page.index(CARD) :].partition("</a>")[0].count("<img") == 0
+    page = text_of(reader.get(f"/posts/{quote.pk}"))
+    assert page[page.index(CARD) :].partition("</a>")[0].count("<img") == 1
+    # An edit that keeps the address keeps the card; one that takes it away ends it.
+    actions.edit(me, article.pk, 1, content=f"[the link]({url}), still")
+    assert link_of(article.pk)["title"] == "A & B"
+    actions.edit(me, article.pk, 2, content="no link")
+    assert link_of(article.pk) is None
 
 
 def test_many_posts_with_one_link_read_it_once(site: Site, me: User) -> None:
@@ -197,6 +231,11 @@ def test_answers_that_show_nothing(site: Site, me: User) -> None:
     page = "<title>T</title>"
     assert pages.read(site.page("/text", page, "text/plain")) is None
     assert pages.read(site.page("/zip", page, HTML, **{"Content-Encoding": "gzip"})) is None
+    packed = gzip.compress(page.encode())
+    assert pages.read(site.page("/br", packed, HTML, **{"Content-Encoding": "br"})) is None
+    for number, coding in enumerate(("gzip, gzip, gzip", "gzip, br", "gzip, gzip")):
+        site.page(f"/{number}", packed, HTML, **{"Content-Encoding": coding})
+        assert pages.read(f"{site.root}/{number}") is None
     assert pages.read(site.root + "/missing") is None
     site.answers["/here"] = (302, {"Location": "http://127.0.0.1/"}, b"")
     with pytest.raises(pages.Later):
@@ -232,6 +271,54 @@ def test_a_long_page_is_read_to_its_limit(site: Site) -> None:
         assert (shown.title, bool(shown.picture)) == ("A & B", is_shown)
 
 
+def test_pages_may_be_compressed(site: Site) -> None:
+    page = GOOD.replace('<meta property="og:image" content="/a.png">', "").encode()
+    raw = zlib.compressobj(wbits=-15)
+    half = len(page) // 2
+    bodies = {
+        "gzip": gzip.compress(page),
+        "x-gzip": gzip.compress(page[:half]) + gzip.compress(page[half:]) + bytes(100),
+        "deflate": zlib.compress(page),
+        "Deflate": raw.compress(page) + raw.flush(),
+        "deflate, gzip": gzip.compress(zlib.compress(page)),
+        "identity": page,
+        # The connection ended early: the beginning is enough.
+        "gzip ": gzip.compress(page + os.urandom(5000))[:-3000],
+    }
+    for number, (coding, body) in enumerate(bodies.items()):
+        site.page(f"/{number}", body, HTML, **{"Content-Encoding": coding})
+        found = pages.read(f"{site.root}/{number}")
+        assert found is not None, coding
+        assert (found.title, found.text) == ("A & B", "Some text."), coding
+    assert {asked["accept-encoding"] for asked in site.headers} == {"gzip, deflate"}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_compressed_bomb_is_unpacked_to_the_limit_only(site: Site, times: int) -> None:
+    body = GOOD.encode() + b" " * 200_000_000
+    for _ in range(times):
+        body = gzip.compress(body)
+    site.page("/bomb", body, HTML, **{"Content-Encoding": ", ".join(["gzip"] * times)})
+    tracemalloc.start()
+    found = pages.read(site.root + "/bomb")
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found is not None
+    assert found.title == "A & B"
+    assert peak < 20_000_000
+
+
+def test_a_picture_may_be_compressed_and_is_no_bomb(site: Site) -> None:
+    url = site.page("/one", GOOD)
+    packed = {"Content-Encoding": "gzip"}
+    for size, is_shown in ((0, True), (200_000_000, False)):
+        body = gzip.compress(picture() + bytes(size))
+        site.page("/a.png", body, "image/png", **packed)
+        shown = pages.read(url)
+        assert shown is not None
+        assert bool(shown.picture) == is_shown
+
+
 def test_which_posts_have_a_preview(settings: LazySettings) -> None:
     settings.SITE_URL = "https://social.example"
 
@@ -241,8 +328,17 @@ def test_which_posts_have_a_preview(settings: LazySettings) -> None:
     assert found("see www.example.com/a, #tag @name1") == "https://www.example.com/a"
     assert found("a@example.com https://example.com/b") == "https://example.com/b"
     assert found("https://social.example/posts/1 https://example.com") == ""
-    assert found("https://example.com", images=1) == ""
-    assert found("https://example.com", kind="article") == ""
+    assert found("https://example.com", images=1) == "https://example.com"
+    assert found("quoted: https://example.com", kind="repost") == "https://example.com"
+    assert found("https://example.com", kind="video") == ""
+    article = "`https://code.example` ![p](1) [a **b**](https://example.com/a) https://b.example"
+    assert found(article, kind="article") == "https://example.com/a"
+    assert found("# www.example.com/b\n\n[x](https://c.example)", "article") == (
+        "https://www.example.com/b"
+    )
+    for other in ("mailto:a@b.example", "/posts/1", "javascript:alert(1)", "//b.example"):
+        assert found(f"[x]({other}) and words", kind="article") == ""
+    assert found("[x](https://social.example/a)", kind="article") == ""
     assert found("https://example.com/" + "a" * 3000) == ""
     assert found("nothing") == ""
     assert is_here("https://SOCIAL.example./x")

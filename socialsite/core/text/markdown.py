@@ -65,11 +65,12 @@ class Words(NamedTuple):
     """The words of a text without its Markdown signs.
 
     `prose` has its words, with an empty line between paragraphs; `signs` has the names and tags
-    that count, one a line.
+    that count, one a line; `address` is that of the first link, as it is written, "" for none.
     """
 
     prose: str
     signs: str
+    address: str
 
 
 def parse(text: str) -> Parsed:
@@ -87,8 +88,8 @@ def read(text: str) -> Words:
 def _read(text: str) -> tuple[int, Words]:
     """Return about how many bytes the entry takes, and the words."""
     tokens = parse(text).tokens
-    words = Words(prose(tokens), "\n".join(_signs(tokens)))
-    return 4 * (len(text) + len(words.prose) + len(words.signs)) + 400, words
+    words = Words(prose(tokens), "\n".join(_signs(tokens)), _first_address(tokens))
+    return 4 * (len(text) + sum(map(len, words))) + 400, words
 
 
 def prose(tokens: Iterable[Token]) -> str:
@@ -133,6 +134,18 @@ def _signs(tokens: Iterable[Token]) -> Iterable[str]:
         for token in block.children or ():
             if token.type == "span" and token.meta["kind"] in (Kind.NAME, Kind.TAG):
                 yield token.content
+
+
+def _first_address(tokens: Iterable[Token]) -> str:
+    for block in tokens:
+        for token in block.children or ():
+            if token.type == "span" and token.meta["kind"] in (Kind.ADDRESS, Kind.BARE):
+                is_bare = token.meta["kind"] is Kind.BARE
+                return f"https://{token.content}" if is_bare else token.content
+            target = str(token.attrs.get("href", "")) if token.type == "link_open" else ""
+            if target.lower().startswith(("https://", "http://")):
+                return target
+    return ""
 
 
 # --- the parser ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from accounts.models import User
 from accounts.tests.browsers import text_of
 from feeds import actions as feeds_actions
 from feeds.discovery.tags import ranking
-from feeds.models import TagFollow
+from feeds.models import PostTag, TagFollow
 
 pytestmark = pytest.mark.django_db
 
@@ -26,8 +26,18 @@ def test_a_tag_in_a_text_links_to_its_page(browser: Client, me: User) -> None:
     for client in (browser, Client()):
         page = text_of(client.get(address))
         assert "#\u8336\u9053</h1>" in page
-        assert "1 post this week" in page
+        assert "1 post today · 1 post this week" in page
         assert 'data-testid="post"' in page
+
+
+def test_posts_of_the_day_and_of_the_week_are_counted_apart(browser: Client, me: User) -> None:
+    for days in (0, 0, 2, 9):
+        post = feeds_actions.publish(me, content="#tea")
+        PostTag.objects.filter(post=post).update(position=post.position - days * 86_400_000)
+    page = text_of(browser.get("/tags/tea"))
+    assert "2 posts today · 3 posts this week" in page
+    chinese = text_of(browser.get("/tags/tea", headers={"accept-language": "zh-hans"}))
+    assert "今日 2 条动态 · 本周 3 条动态" in chinese
 
 
 def test_a_tag_is_followed_with_a_form(browser: Client, make_user: Make) -> None:
