@@ -12,9 +12,7 @@ from feeds.tests.content.sites import Site
 def site() -> Iterator[Site]:
     made = Site()
     yield made
-    made.server.shutdown()
-    made.server.server_close()
-    made.thread.join()
+    made.close()
 
 
 @pytest.fixture

@@ -34,6 +34,11 @@ class Site:
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
         self.thread.start()
 
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
     def page(self, path: str, html: str | bytes, kind: str = HTML, **headers: str) -> str:
         body = html.encode() if isinstance(html, str) else html
         self.answers[path] = (200, {"Content-Type": kind, **headers}, body)
