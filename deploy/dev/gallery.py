@@ -44,7 +44,7 @@ README = (
 )
 # The pictures of docs/design-system.md, light beside dark: file, view, element.
 PARTS = (
-    ("part-composer", "home", "[data-composer]"),
+    ("part-composer", "home-writing", "[data-composer]"),
     ("part-post", "post", ".post"),
     ("part-profile", "profile", ".profile"),
     ("part-people", "suggestions", ".people"),
