@@ -67,6 +67,11 @@ function start() {
   form.addEventListener("input", open);
   text.addEventListener("focus", open);
   more.addEventListener("toggle", open);
+  more.querySelector("summary").addEventListener("click", (event) => {
+    event.preventDefault(); // it goes away, and the focus with it
+    open();
+    form.querySelector("[name=kind]:checked").focus();
+  });
   form.addEventListener("draft:save", ({ detail }) => form.dataset.pictures && detail.push(...waiting));
   form.addEventListener("draft:restored", ({ detail }) => {
     if (film) film.dataset.restored = detail.find(({ isVideo }) => isVideo)?.id || ""; // for videos.js, if it is not there yet

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from socialsite.tests import stacks
+from socialsite.tests.browser import accessibility
 from socialsite.tests.browser.composing import picture
 from socialsite.tests.stacks import Client
 from socialsite.tests.support.newcomers import PASSWORD, newcomer, sign_up, watched
@@ -146,14 +147,20 @@ def test_the_first_steps_may_be_skipped_and_suggestions_dismissed(
 
 
 @stacks.IN_ONE_PROCESS
-def test_the_panel_of_a_wide_window_has_the_suggestions_instead(
-    site: str, browser: Browser
-) -> None:
-    other = Client.new(site, "widehost")
-    other("POST", f"users/{Client.new(site, 'widefriend').id}/follow")
+def test_beside_suggestions_on_home_the_panel_has_none(site: str, browser: Browser) -> None:
+    other, friend = Client.new(site, "widehost"), Client.new(site, "widefriend")
+    other("POST", f"users/{friend.id}/follow")
     page = newcomer(browser, site, "wide1", "Wide", viewport={"width": 1280, "height": 900})
-    expect(page.locator(".panel-people .suggestion").first).to_be_visible()
-    expect(page.get_by_test_id("few-follows")).to_be_hidden()
+    few, panel = page.get_by_test_id("few-follows"), page.locator("#suggestions")
+    expect(few.get_by_test_id("suggestion").first).to_be_visible()
+    expect(panel).to_be_hidden()
+    assert accessibility.problems(page) == []
+    me = Client.known(site, "wide1")
+    for number in range(5):
+        me("POST", f"users/{Client.new(site, f'widemore{number}').id}/follow")
+    page.goto("/")
+    expect(panel.get_by_test_id("suggestion").first).to_be_visible()
+    expect(few).to_have_count(0)
 
 
 @BOTH_WAYS

@@ -247,4 +247,6 @@ def test_the_right_column_has_suggestions_and_the_site_s_own_words(
     for link in about.get_by_role("link").all():
         answer = page.request.get(str(link.get_attribute("href")))
         assert answer.status == 200
+    # Home suggests people among its posts, until five are followed.
+    page.goto("/recommended")
     expect(page.locator("#suggestions")).to_contain_text(other_name)

@@ -50,6 +50,22 @@ def test_it_is_one_line_until_it_is_used(site: str, browser: Browser) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+def test_it_is_opened_with_the_keyboard_and_keeps_the_focus(site: str, browser: Browser) -> None:
+    page = at_home(browser, site, "opens6")
+    page.get_by_label("More for this post").press("Enter")
+    expect(page.get_by_role("radio", name="Post", exact=True)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_label("Title")).to_be_visible()
+    # From the text Tab leads to the button that publishes.
+    composer(page).fill("by keyboard")
+    page.get_by_label("Title").fill("Typed")
+    composer(page).focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_test_id("publish")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("post").filter(has_text="by keyboard")).to_have_count(1)
+
+
 def test_without_javascript_it_is_opened_and_needs_no_opening(site: str, browser: Browser) -> None:
     page = newcomer(browser, site, "opens2", "Opens", viewport=PHONE, java_script_enabled=False)
     published(page, "from the one line")
