@@ -28,6 +28,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
 HTML_BYTES = 60_000
 SCRIPT_BYTES, WORKER_BYTES = 45_000, 4_000
+# With the scripts of the opened composer: those of pictures, and of a video.
+COMPOSER_BYTES = 48_000
 WORDS = (
     "Today the river stood still, and so did we. Thanks to @someone1 for the boat!",
     "春天来了,花都开了。今天和朋友去了公园,拍了很多照片,晚上回来整理。",
@@ -78,6 +80,11 @@ def test_a_home_page_of_typical_posts_has_at_most_60_kb_of_html(
     assert len(page) <= HTML_BYTES
 
 
+def source_of(name: str) -> Path:
+    """Return the file of a static file, whose name may have a hash."""
+    return Path(finders.find(re.sub(r"\.[0-9a-f]{12}(\.\w+)$", r"\1", name)) or "")
+
+
 def scripts_of(page: str) -> set[Path]:
     """Return the files of the scripts that a page loads, now or later, with their imports."""
     found: set[Path] = set()
@@ -85,8 +92,8 @@ def scripts_of(page: str) -> set[Path]:
     assert len(names) == page.count("<script")
     names += re.findall(r'data-complete="/static/([^"]+)"', page)
     while names:
-        name = re.sub(r"\.[0-9a-f]{12}(\.\w+)$", r"\1", names.pop())
-        path = Path(finders.find(name) or "")
+        name = names.pop()
+        path = source_of(name)
         if path not in found:
             found.add(path)
             text, folder = path.read_text(), posixpath.dirname(name)
@@ -123,6 +130,11 @@ def test_each_page_loads_at_most_45_kb_of_scripts_compressed(
         has_way_back = "scroll_restore.js" in {script.name for script in scripts}
         assert has_way_back or 'id="feed"' not in page, path
         loaded |= scripts
+        if path == "/":
+            names = re.findall(r'data-(?:pictures|script)="/static/([^"]+)"', page)
+            later = set(map(source_of, names))
+            assert {script.name for script in later} == {"pictures.js", "videos.js"}
+            assert sum(map(compressed, scripts | later)) <= COMPOSER_BYTES
     # No script is missing in this comparison; one is loaded when a video is chosen.
     loaded |= scripts_of(Client().get("/login").content.decode())
     scripts = {*(settings.BASE_DIR / "static" / "js").rglob("*.js")}
