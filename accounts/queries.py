@@ -233,7 +233,7 @@ def of_new_sign_in(user_id: int) -> tuple[str, bool]:
 
 
 class StepsOfProfile(NamedTuple):
-    """Whether a person wants to see the first steps, and whether the profile has its texts."""
+    """Whether a person wants to see the first steps, and has a picture and words about them."""
 
     wanted: bool
     has_profile: bool

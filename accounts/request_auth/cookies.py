@@ -17,16 +17,14 @@ ACCESS = f"{_PREFIX}access"
 REFRESH = f"{_PREFIX}refresh"
 DEVICE = f"{_PREFIX}device"
 STEPS = "first_steps"
-DEVICE_AGE = 400 * 86_400  # the longest time that browsers accept
+LONGEST = 400 * 86_400  # seconds; browsers accept no longer time
 
 
 def put(response: HttpResponseBase, pair: TokenPair) -> None:
     """Set the cookies of a pair."""
     age = int(settings.REFRESH_LIFETIME.total_seconds())
     for name, value in ((ACCESS, pair.access), (REFRESH, pair.refresh)):
-        response.set_cookie(
-            name, value, max_age=age, secure=settings.HTTPS, httponly=True, samesite="Lax"
-        )
+        _keep(response, name, value, age)
 
 
 def clear(response: HttpResponseBase) -> None:
@@ -56,15 +54,17 @@ def device_of(request: HttpRequest) -> str:
 def put_first_steps(response: HttpResponseBase, wanted: bool) -> None:
     """Note whether Home should ask for the first steps of this person; the account decides."""
     if wanted:
-        response.set_cookie(
-            STEPS, "1", max_age=DEVICE_AGE, secure=settings.HTTPS, httponly=True, samesite="Lax"
-        )
+        _keep(response, STEPS, "1", LONGEST)
     else:
         response.delete_cookie(STEPS, samesite="Lax")
 
 
 def put_device(response: HttpResponseBase, device: str) -> None:
     """Set the cookie of the browser's device id."""
+    _keep(response, DEVICE, device, LONGEST)
+
+
+def _keep(response: HttpResponseBase, name: str, value: str, seconds: int) -> None:
     response.set_cookie(
-        DEVICE, device, max_age=DEVICE_AGE, secure=settings.HTTPS, httponly=True, samesite="Lax"
+        name, value, max_age=seconds, secure=settings.HTTPS, httponly=True, samesite="Lax"
     )

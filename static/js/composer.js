@@ -64,7 +64,7 @@ function start() {
   }
 
   form.addEventListener("input", refresh);
-  form.addEventListener("input", open);
+  form.addEventListener("input", () => more.open || open());
   text.addEventListener("focus", open);
   more.addEventListener("toggle", open);
   more.querySelector("summary").addEventListener("click", (event) => {

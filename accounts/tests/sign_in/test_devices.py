@@ -366,7 +366,7 @@ def test_by_device_a_browser_has_the_same_id_after_a_log_out(alice, per_device) 
     assert first == f"chrome:{cookie.value}"
     assert devices.ID.fullmatch(cookie.value)
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
-    assert cookie["max-age"] == cookies.DEVICE_AGE
+    assert cookie["max-age"] == cookies.LONGEST
     one.post("/logout")
     assert browse(one) == first
     assert browse(other) != first

@@ -83,7 +83,7 @@ def test_the_card_stays_until_all_is_done(
     User.objects.filter(pk=me.pk).update(bio="words", avatar_name="aa/a.jpg")
     assert CARD not in text_of(newcomer.get("/"))
     # From then on Home does not ask.
-    assert STEPS not in newcomer.cookies or not newcomer.cookies[STEPS].value
+    assert not newcomer.cookies[STEPS].value
 
 
 def test_what_is_dismissed_does_not_come_back(newcomer: Client) -> None:
