@@ -74,6 +74,9 @@ class User(AbstractBaseUser):
     pronouns = models.CharField(max_length=PRONOUNS_MAX, blank=True, default="")
     # The language of mails and of browsers that sign in; empty: each browser has its own.
     language = models.CharField(max_length=10, blank=True, default="")
+    # What this reader sees without asking; null: each browser has its own choice.
+    unfold_notes = models.BooleanField(null=True, blank=True)
+    show_sensitive = models.BooleanField(null=True, blank=True)
     likes_shown = models.BooleanField(default=False)
     # Whether the home page shows the first steps, until they are done or skipped.
     first_steps = models.BooleanField(default=False)

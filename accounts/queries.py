@@ -226,12 +226,6 @@ def staff_names() -> list[str]:
     return [name for names in staff.values_list("username", "nickname") for name in names]
 
 
-def of_new_sign_in(user_id: int) -> tuple[str, bool]:
-    """Return what a browser keeps of a person: the language, and whether first steps are shown."""
-    found = User.objects.filter(pk=user_id).values_list("language", "first_steps").first()
-    return found or ("", False)
-
-
 class StepsOfProfile(NamedTuple):
     """Whether a person wants to see the first steps, and has a picture and words about them."""
 
@@ -243,6 +237,12 @@ def first_steps(user_id: int) -> StepsOfProfile:
     """Return what the account says about the first steps of a person."""
     row = User.objects.values_list("first_steps", "avatar_name", "bio").get(pk=user_id)
     return StepsOfProfile(wanted=row[0], has_profile=bool(row[1] and row[2]))
+
+
+def preferences(user_id: int) -> dict[str, bool | None]:
+    """Return what a person sees without asking, by field; None: each browser has its own choice."""
+    found = User.objects.filter(pk=user_id).values("unfold_notes", "show_sensitive")
+    return dict(found.get())
 
 
 def language_of(user_id: int) -> str:

@@ -22,7 +22,12 @@ from accounts.actions.moderation import (
 )
 from accounts.actions.people import register
 from accounts.actions.presence import touch
-from accounts.actions.profile import check_profile, edit_profile, end_first_steps
+from accounts.actions.profile import (
+    check_profile,
+    edit_profile,
+    end_first_steps,
+    set_preferences,
+)
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
@@ -71,6 +76,7 @@ __all__ = [
     "role_names",
     "send_confirmation_again",
     "set_password",
+    "set_preferences",
     "sign_in",
     "touch",
     "unban",

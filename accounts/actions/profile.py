@@ -109,6 +109,12 @@ def _picture(user: User, name: str, media_id: int) -> str:
     return str(getattr(picture, _PICTURES[name].file))
 
 
+def set_preferences(user: User, **given: bool | None) -> None:
+    """Change some of `queries.preferences`."""
+    if given:
+        User.objects.filter(pk=user.pk).update(**given)
+
+
 def end_first_steps(user: User) -> None:
     """Do not show the first steps to this person any more."""
     User.objects.filter(pk=user.pk).update(first_steps=False)

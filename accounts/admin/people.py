@@ -100,6 +100,8 @@ class UserAdmin(ReadOnlyAdmin):
         "place",
         "pronouns",
         "language",
+        "unfold_notes",
+        "show_sensitive",
         "role_names",
         "two_factor",
         "created_at",

@@ -65,6 +65,34 @@ class Me(APIView):
         return Response(own_body(user))
 
 
+class ReadingPreferences(APIView):
+    """What the requesting person sees without asking."""
+
+    takes = {"GET": READS, "PATCH": (budgets.PROFILE,)}
+
+    @extend_schema(responses={200: serializers.ReadingPreferencesSerializer, 401: Errors})
+    def get(self, request: Request) -> Response:
+        """Return the choices of the account."""
+        user, _principal = signed_in(request)
+        return Response(queries.preferences(user.pk))
+
+    @extend_schema(
+        request=serializers.ReadingPreferencesSerializer,
+        responses={
+            200: serializers.ReadingPreferencesSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+        },
+    )
+    def patch(self, request: Request) -> Response:
+        """Change the given choices; browsers follow at their next log-in or exchange of tokens."""
+        data = api.read(serializers.ReadingPreferencesSerializer, request.data)
+        user, _principal = signed_in(request)
+        actions.set_preferences(user, **data)
+        return Response(queries.preferences(user.pk))
+
+
 SHOWN = {200: serializers.UserSerializer, 400: Errors, 401: Errors, 404: Errors}
 
 

@@ -190,11 +190,34 @@ class _PictureField(serializers.IntegerField):
         )
 
 
-class ProfileSerializer(serializers.Serializer[Any]):
-    """Input of PATCH users/me; only the given fields change, and there are no others."""
+class _KnownFields(serializers.Serializer[Any]):
+    """Refuses fields that do not exist, by name: a client would think that they were stored."""
 
     # Of the fields that an answer names, at most so many.
     UNKNOWN_MAX = 20
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse fields that do not exist."""
+        unknown = sorted(set(self.initial_data) - set(self.fields))[: self.UNKNOWN_MAX]
+        if unknown:
+            message = _("There is no such field.")
+            raise serializers.ValidationError({name[:INPUT_MAX]: message for name in unknown})
+        return attrs
+
+
+class ReadingPreferencesSerializer(_KnownFields):
+    """What a reader sees without asking; null: each browser has its own choice."""
+
+    unfold_notes = serializers.BooleanField(
+        required=False, allow_null=True, help_text="unfold posts with a content note"
+    )
+    show_sensitive = serializers.BooleanField(
+        required=False, allow_null=True, help_text="show sensitive pictures and videos at once"
+    )
+
+
+class ProfileSerializer(_KnownFields):
+    """Input of PATCH users/me; only the given fields change, and there are no others."""
 
     nickname = _Text(required=False, allow_blank=True)
     bio = TextField(required=False, allow_blank=True, max_length=User.BIO_MAX)
@@ -217,14 +240,6 @@ class ProfileSerializer(serializers.Serializer[Any]):
     likes_shown = serializers.BooleanField(
         required=False, help_text="whether others see the posts that you like"
     )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse fields that do not exist, by name: a client would think that they were stored."""
-        unknown = sorted(set(self.initial_data) - set(self.fields))[: self.UNKNOWN_MAX]
-        if unknown:
-            message = _("There is no such field.")
-            raise serializers.ValidationError({name[:INPUT_MAX]: message for name in unknown})
-        return attrs
 
 
 class PairSerializer(serializers.Serializer[Any]):

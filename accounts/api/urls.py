@@ -34,6 +34,7 @@ urlpatterns = [
     path("auth/ws-ticket", WsTicket.as_view()),
     path("users", people.Users.as_view()),
     path("users/me", people.Me.as_view()),
+    path("users/me/preferences", people.ReadingPreferences.as_view()),
     path("users/by-name/<str:username>", people.UserByName.as_view()),
     path("users/<str:user_id>", people.UserById.as_view()),
 ]

@@ -1,15 +1,19 @@
-"""Cookies of the browser: the two tokens, a mark of people whose first steps are shown, and, with
-CLIENT_POLICY=device, a device id.
+"""Cookies of the browser: the two tokens, what pages need to know of the account without asking it,
+and, with CLIENT_POLICY=device, a device id.
 
 Both token cookies live as long as the refresh token, so that an expired access token is seen as
-expired and not as missing. The device id stays after a log-out.
+expired and not as missing. The device id stays after a log-out, and so do the choices of reading,
+which guests have too.
 """
+
+from collections.abc import Collection, Mapping
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from accounts import devices
+from accounts.models import User
 from accounts.tokens import TokenPair
 
 _PREFIX = "__Host-" if settings.HTTPS else ""
@@ -17,6 +21,9 @@ ACCESS = f"{_PREFIX}access"
 REFRESH = f"{_PREFIX}refresh"
 DEVICE = f"{_PREFIX}device"
 STEPS = "first_steps"
+READING = "reading"
+# What a reader sees without asking, as the cookie names it → the field of the account.
+CHOICES = {"notes": "unfold_notes", "pictures": "show_sensitive"}
 LONGEST = 400 * 86_400  # seconds; browsers accept no longer time
 
 
@@ -49,6 +56,42 @@ def device_of(request: HttpRequest) -> str:
     if not devices.ID.fullmatch(found):
         found = request.COOKIES[DEVICE] = devices.new_id()
     return found
+
+
+def reading(request: HttpRequest) -> tuple[str, ...]:
+    """Return the CHOICES of the browser, in one order."""
+    words = request.COOKIES.get(READING, "").split("-")
+    return tuple(name for name in CHOICES if name in words)
+
+
+def with_account(own: Collection[str], account: Mapping[str, bool | None]) -> tuple[str, ...]:
+    """Return the CHOICES of a browser with those that its account has made (field → choice)."""
+    found = []
+    for name, field in CHOICES.items():
+        chosen = account[field]
+        if name in own if chosen is None else chosen:
+            found.append(name)
+    return tuple(found)
+
+
+def put_reading(response: HttpResponseBase, choices: Collection[str]) -> None:
+    """Set the CHOICES of the browser."""
+    _keep(response, READING, "-".join(choices), LONGEST)
+
+
+def put_account(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
+    """Bring what the browser knows of an account up to date: the first steps and the choices.
+
+    What the view itself has set is newer than `user`.
+    """
+    if STEPS not in response.cookies and (user.first_steps or STEPS in request.COOKIES):
+        put_first_steps(response, user.first_steps)
+    if READING in response.cookies:
+        return
+    own = reading(request)
+    wanted = with_account(own, {field: getattr(user, field) for field in CHOICES.values()})
+    if wanted != own:
+        put_reading(response, wanted)
 
 
 def put_first_steps(response: HttpResponseBase, wanted: bool) -> None:

@@ -5,6 +5,7 @@ which has DRF's authenticator. Then `request.auth` is the Principal, None for gu
 """
 
 from functools import partial
+from typing import cast
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.auth.models import AnonymousUser
@@ -48,12 +49,16 @@ class TokenMiddleware(AuthenticationMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Set the cookies of a refreshed pair; delete dead ones once the person saw the reason."""
+        """Set the cookies of a refreshed pair and its account.
+
+        Dead ones are deleted once the person saw the reason.
+        """
         visitor: Visitor | None = getattr(request, "visitor", None)
         if visitor is None or cookies.are_set(response):
             return response
         if visitor.fresh is not None:
             cookies.put(response, visitor.fresh)
+            cookies.put_account(request, response, cast("User", visitor.user))
         elif visitor.is_settled and _is_foreground(request):
             cookies.clear(response)
         return response

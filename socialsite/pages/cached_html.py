@@ -21,9 +21,9 @@ from django.template import engines
 from django.utils.translation import get_language
 from markupsafe import Markup, escape
 
+from accounts.request_auth import cookies
 from feeds.cards import repost_grouping
 from socialsite.core.http import form_keys
-from socialsite.pages.content_preferences import chosen
 from socialsite.pages.links import url
 from socialsite.pages.times import since, timesince_short, until
 
@@ -44,7 +44,7 @@ def post_card(
 ) -> Markup:
     """Return a post as a card; `login` is where guests log in, "" for members.
 
-    `reading` are the choices of `socialsite.pages.content_preferences`.
+    `reading` are the choices of `cookies.CHOICES`.
     """
     return post_cards([post], login, reading, full)
 
@@ -267,7 +267,7 @@ def posts_page(
     login = ""
     if not request.user.is_authenticated:
         login = f"{url('login')}?next={quote(request.path)}"
-    made = [post_cards(posts, login, chosen(request))]
+    made = [post_cards(posts, login, cookies.reading(request))]
     if top:
         made.insert(0, Markup('<i data-top="{}cursor={}" hidden></i>').format(more, top))
     if next:

@@ -26,6 +26,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from accounts.models import User
+from accounts.request_auth import cookies
 from feeds.content.plain_text import plain, plain_of
 from feeds.content.polls import definition
 from feeds.content.previews.addresses import host_of as link_host_of
@@ -57,7 +58,6 @@ from socialsite.pages.cached_html import (
     post_cards,
     posts_page,
 )
-from socialsite.pages.content_preferences import chosen
 from socialsite.pages.layout import Layout, unread
 from socialsite.pages.links import link_of, url
 from socialsite.pages.picture_placeholders import placeholder
@@ -299,7 +299,7 @@ GLOBALS: dict[str, Any] = {
     "reposted_by_text": reposted_by,
     "static": functools.lru_cache(KEPT)(static),
     "url": url,
-    "reading": chosen,
+    "reading": cookies.reading,
     "form_key": form_keys.hidden_input,
     "layout_of": Layout,
     "unread": unread,

@@ -243,6 +243,8 @@ FIELDS: dict[str, Make] = {
     "place": lambda v, path, who: v.dice.words(60),
     "pronouns": lambda v, path, who: v.dice.words(30),
     "likes_shown": lambda v, path, who: v.dice.choice((True, False)),
+    "unfold_notes": lambda v, path, who: v.dice.choice((True, False, None)),
+    "show_sensitive": lambda v, path, who: v.dice.choice((True, False, None)),
     "images": lambda v, path, who: [],
     "parent": lambda v, path, who: None,
     "status": lambda v, path, who: v.dice.choice(("open", "closed", "featured", "open")),
