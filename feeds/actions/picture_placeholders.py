@@ -1,6 +1,6 @@
-"""Placeholders of pictures in posts from before there were placeholders."""
+"""Placeholders of pictures and videos in posts from before there were placeholders."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ def copy_placeholders(after: int) -> tuple[int | None, int, int]:
     rows = list(
         PostContent.objects.filter(pk__gt=after)
         .order_by("pk")
-        .values_list("pk", "images", "link")[:STEP]
+        .values_list("pk", "images", "link", "video")[:STEP]
     )
     changed = [ident for ident, *parts in rows if any(_lacking(*parts))]
     for ident in changed:
@@ -31,13 +31,15 @@ def copy_placeholders(after: int) -> tuple[int | None, int, int]:
 
 
 def _lacking(
-    images: list[dict[str, Any]], link: Mapping[str, Any] | None
+    images: list[dict[str, Any]],
+    link: dict[str, Any] | None,
+    video: dict[str, Any] | None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the stored pictures of a post that say nothing about a placeholder."""
-    preview = link and link["image"]
-    for image in [*images, *([preview] if preview else [])]:
-        if "placeholder" not in image:
-            yield image
+    """Yield what a post stores of its media that says nothing about a placeholder."""
+    preview: dict[str, Any] | None = link and link["image"]
+    for entry in (*images, preview, video):
+        if entry and "placeholder" not in entry:
+            yield entry
 
 
 @db.atomic
@@ -45,10 +47,10 @@ def _copy(post_id: int) -> None:
     """Write the placeholders under the lock of the post; its version stays."""
     Post.objects.select_for_update().get(pk=post_id)
     words = PostContent.objects.get(pk=post_id)
-    images = list(_lacking(words.images, words.link))
-    known = Media.objects.in_bulk([int(image["id"]) for image in images])
-    for image in images:
-        found = known.get(int(image["id"]))
-        image["placeholder"] = "" if found is None else found.placeholder
-    words.save(update_fields=["images", "link"])
+    entries = list(_lacking(words.images, words.link, words.video))
+    known = Media.objects.in_bulk([int(entry["id"]) for entry in entries])
+    for entry in entries:
+        found = known.get(int(entry["id"]))
+        entry["placeholder"] = "" if found is None else found.placeholder
+    words.save(update_fields=["images", "link", "video"])
     transaction.on_commit(partial(cache.edited, post_id), robust=True)

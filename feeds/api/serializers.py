@@ -76,6 +76,9 @@ class LinkPreviewSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     text = serializers.CharField(allow_blank=True)
     image = serializers.CharField(allow_blank=True, help_text="address of a picture of this site")
+    placeholder = serializers.CharField(
+        allow_blank=True, help_text="a BlurHash of the picture, empty if it has transparency"
+    )
 
 
 class NewPollSerializer(serializers.Serializer[Any]):

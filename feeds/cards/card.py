@@ -51,13 +51,20 @@ class Link(TypedDict):
     title: str
     text: str
     image: str
+    placeholder: str
 
 
 def _shown_link(stored: Mapping[str, Any] | None) -> Link | None:
     if stored is None:
         return None
-    image = pictures.url_of(stored["image"]["name"]) if stored["image"] else ""
-    return Link(url=stored["url"], title=stored["title"], text=stored["text"], image=image)
+    image = stored["image"] and shown_image(stored["image"])
+    return Link(
+        url=stored["url"],
+        title=stored["title"],
+        text=stored["text"],
+        image=image["url"] if image else "",
+        placeholder=image["placeholder"] if image else "",
+    )
 
 
 class Card(TypedDict):

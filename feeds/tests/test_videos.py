@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import blurhash
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -25,6 +26,7 @@ from socialsite.core.media.videos import jobs, uploads
 from socialsite.core.models import Media, Video
 from socialsite.core.tests.media.videos import samples
 from socialsite.pages.media_files import PRIVATE, PUBLIC
+from socialsite.pages.picture_placeholders import placeholder
 from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +64,7 @@ def shown(client: APIClient, post_id: int) -> Any:
 
 
 # --- API ----------------------------------------------------------------------------------------
-def test_a_video_is_published_before_it_is_ready(mine: APIClient, drain: Make) -> None:
+def test_a_video_is_published_before_it_is_ready(me: User, mine: APIClient, drain: Make) -> None:
     made = mine.post(V1 + "media/videos", {"file": file_of(samples.video())})
     assert made.status_code == 201
     video = made.json()
@@ -76,7 +78,7 @@ def test_a_video_is_published_before_it_is_ready(mine: APIClient, drain: Make) -
     found = shown(mine, post["id"])
     assert found == shown(APIClient(), post["id"])
     assert set(found) == {
-        *("id", "url", "poster", "width", "height", "seconds", "state", "failure"),
+        *("id", "url", "poster", "placeholder", "width", "height", "seconds", "state", "failure"),
     }
     assert (found["state"], found["width"], found["height"]) == ("ready", 160, 120)
     assert found["url"].endswith(".mp4")
@@ -85,8 +87,17 @@ def test_a_video_is_published_before_it_is_ready(mine: APIClient, drain: Make) -
     page = browser_get(f"/posts/{post['id']}")
     assert f'src="{found["url"]}"' in page
     assert f'poster="{found["poster"]}"' in page
+    assert blurhash.components(found["placeholder"]) == (4, 3)
+    assert f"<video{placeholder(found['placeholder'])}" in page
+    assert f'class="quote-pics"><img{placeholder(found["placeholder"])}' in quote_of(me, post["id"])
     assert 'preload="metadata"' in page
     assert f'property="og:video" content="http://testserver{found["url"]}"' in page
+
+
+def quote_of(author: User, post_id: str) -> str:
+    """Return the page of a new post that quotes one."""
+    quote, _is_new = actions.repost(author, int(post_id), "look")
+    return browser_get(f"/posts/{quote.pk}")
 
 
 def browser_get(path: str, client: Client | None = None) -> str:

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+import blurhash
 import pytest
 from django.conf import LazySettings
 from PIL import Image
@@ -27,6 +28,7 @@ from relations import actions as relations_actions
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
+from socialsite.pages.picture_placeholders import placeholder
 
 pytestmark = [
     pytest.mark.django_db,
@@ -73,11 +75,13 @@ def test_a_post_shows_title_text_and_picture_of_its_link(
     assert api.get(V1 + "feed").json()["items"][0]["link"] == shown
     item = Media.objects.get()
     assert shown["image"].endswith(item.name)
+    assert shown["placeholder"] == item.placeholder
+    assert blurhash.components(item.placeholder) == (4, 3)
     assert (item.owner_id, item.width, item.height) == (me.pk, 800, 420)
     assert site.asked == ["/one", "/a.png"]
     assert not WantedPreview.objects.exists()
     page = browser_of(me).get(f"/posts/{post['id']}").content.decode()
-    assert 'data-testid="link-card"' in page
+    assert f'data-testid="link-card"><img{placeholder(item.placeholder)} src=' in page
     assert "A &amp; B" in page
     assert 'rel="nofollow ugc noopener"' in page
 

@@ -134,6 +134,31 @@ def test_the_command_adds_them_to_pictures_and_posts_from_before(
     assert capsys.readouterr().out == "pictures 0, posts 2, changed 0\n"
 
 
+def test_the_command_adds_them_to_previews_and_videos(
+    make_user: Make, make_post: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    author = make_user()
+    linked, film, unseen = (upload(author, halves()) for _ in range(3))
+    Media.objects.filter(pk__in=[film.pk, unseen.pk]).update(is_video=True)
+    Media.objects.filter(pk=unseen.pk).update(thumb_name="")
+    post = make_post(author, content="old")
+    words = PostContent.objects.get(pk=post.pk)
+    words.link = {"url": "https://example.org", "title": "t", "text": ""}
+    words.link["image"] = PostContent.image_of(linked)
+    sizes = {"width": 64, "height": 48, "seconds": 1, "state": "ready", "failure": ""}
+    words.video = {"id": str(film.pk), "name": film.name, "poster": film.thumb_name, **sizes}
+    del words.link["image"]["placeholder"]
+    words.save()
+    Media.objects.update(placeholder="")
+    shown: Any = queries.post(author, post.pk)
+    assert (shown["link"]["placeholder"], shown["video"]["placeholder"]) == ("", "")
+    call_command("add_placeholders")
+    assert capsys.readouterr().out == "pictures 2, posts 1, changed 1\n"
+    shown = queries.post(author, post.pk)
+    for part in ("link", "video"):
+        assert blurhash.components(shown[part]["placeholder"]) == (4, 3)
+
+
 def test_the_command_and_an_edit_do_not_undo_each_other(make_user: Make, make_post: Make) -> None:
     author = make_user()
     item = upload(author, halves())

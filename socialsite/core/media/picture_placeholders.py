@@ -56,5 +56,6 @@ def add(after: int) -> tuple[list[int], int]:
 
 
 def lacking() -> "QuerySet[Media]":
-    """Return the pictures without a placeholder that could have one."""
-    return Media.objects.filter(placeholder="").exclude(name__endswith=".webp")
+    """Return the pictures, and the videos with a poster, that could have one and have none."""
+    without = Media.objects.filter(placeholder="").exclude(thumb_name="")
+    return without.exclude(name__endswith=".webp")

@@ -32,6 +32,9 @@ class VideoSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     url = serializers.CharField(allow_blank=True, help_text="MP4; empty until it is ready")
     poster = serializers.CharField(allow_blank=True, help_text="JPEG; empty until there is one")
+    placeholder = serializers.CharField(
+        allow_blank=True, help_text="a BlurHash of the poster, empty without one"
+    )
     width = serializers.IntegerField()
     height = serializers.IntegerField()
     seconds = serializers.FloatField()

@@ -107,8 +107,8 @@ def _seconds_done(newest: bytes) -> float:
     return int(number) / 1_000_000 if found and number.isdigit() else 0.0
 
 
-def poster(video: Path, facts: Facts, target: Path) -> bytes:
-    """Return a picture of the video as JPEG, b"" if there is none; `target` is a file to use."""
+def poster(video: Path, facts: Facts, target: Path) -> encoding.Picture | None:
+    """Return a picture of the video as JPEG, None if there is none; `target` is a file to use."""
     width, height = size_of(facts)
     argv = [
         *("ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "fatal", "-filter_threads", "1"),
@@ -120,6 +120,6 @@ def poster(video: Path, facts: Facts, target: Path) -> bytes:
     ]
     try:
         sandbox.run(argv, POSTER_LIMITS, video.parent)
-        return encoding.encode(io.BytesIO(target.read_bytes())).data
+        return encoding.encode(io.BytesIO(target.read_bytes()))
     except (sandbox.TooSlow, FileNotFoundError, AppError):
-        return b""
+        return None

@@ -19,6 +19,7 @@ from socialsite.core import db, events
 from socialsite.core.errors import DISK_FULL
 from socialsite.core.events import enqueue
 from socialsite.core.media import disk_space, stored_files
+from socialsite.core.media.encoding import Picture
 from socialsite.core.media.videos import converting, failures, probing, sandbox, sources
 from socialsite.core.media.videos.events import VideoChanged
 from socialsite.core.media.videos.failures import Refused
@@ -150,14 +151,15 @@ def _reporter(claim: _Claim) -> Callable[[int], None]:
 
 
 @db.atomic
-def _found(claim: _Claim, facts: probing.Facts, poster: bytes) -> None:
+def _found(claim: _Claim, facts: probing.Facts, poster: Picture | None) -> None:
     """Store what is known before the conversion: readers see the poster meanwhile."""
     item = _locked(claim)
     item.width, item.height = converting.size_of(facts)
     if poster:
         item.thumb_name = stored_files.poster_of(item.name)
-        stored_files.write(item.thumb_name, poster)
-    item.save(update_fields=["width", "height", "thumb_name"])
+        item.placeholder = poster.placeholder
+        stored_files.write(item.thumb_name, poster.data)
+    item.save(update_fields=["width", "height", "thumb_name", "placeholder"])
     Video.objects.filter(pk=claim.ident).update(
         seconds=facts.seconds, due_at=db.now_ms() + LEASE_MS
     )

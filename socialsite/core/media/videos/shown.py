@@ -13,12 +13,14 @@ State = Video.State
 class ShownVideo(TypedDict):
     """A video of a post: `url` is "" until it is ready, `poster` "" until there is one.
 
-    Sides are in pixels, 0 until they are known. `failure` says why it failed, "" otherwise.
+    `placeholder` is that of the poster (`core.media.picture_placeholders`). Sides are in pixels, 0
+    until they are known. `failure` says why it failed, "" otherwise.
     """
 
     id: str
     url: str
     poster: str
+    placeholder: str
     width: int
     height: int
     seconds: float
@@ -40,6 +42,7 @@ def entry_of(video: Video) -> dict[str, Any]:
         "id": str(item.pk),
         "name": item.name,
         "poster": item.thumb_name,
+        "placeholder": item.placeholder,
         "width": item.width,
         "height": item.height,
         "seconds": round(video.seconds, 2),
@@ -54,6 +57,7 @@ def shown(entry: Mapping[str, Any]) -> ShownVideo:
         id=entry["id"],
         url=pictures.url_of(entry["name"]) if entry["state"] == State.READY else "",
         poster=pictures.url_of(entry["poster"]),
+        placeholder=entry.get("placeholder", ""),  # posts from before have none
         width=entry["width"],
         height=entry["height"],
         seconds=entry["seconds"],
