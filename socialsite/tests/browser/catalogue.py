@@ -4,14 +4,16 @@
 the demo data.
 """
 
+import base64
 import contextlib
 import subprocess
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django_otp.oath import TOTP
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from deploy.services.site_processes import PROJECT_DIR, environment, python
@@ -62,17 +64,34 @@ wednesday = burn_what_is_dead(carefully=True, with_neighbours=["Ann", "Joe"], at
 
 @dataclass(frozen=True)
 class View:
-    """A page and who sees it; `{name}` in the path stands for a name of `Content`.
+    """A page and who sees it; `{name}` in the path stands for a name of `_content`.
 
-    Before it is looked at, the elements of the selectors `press` are pressed in this order.
+    Before it is looked at, the elements of the selectors `press` are pressed in this order. With
+    `sent` it is the answer to a form with these fields, sent without a script.
     """
 
     name: str
     path: str
     by: str = MEMBER
     press: tuple[str, ...] = ()
+    sent: Mapping[str, str] | None = None
 
 
+# The log-in of somebody who has two-factor authentication.
+GUARDED = {"username": "guarded9", "password": "right.pass1"}
+# A page with a form that everybody may see.
+FORM = "/settings/reading"
+# Sends fields to an address, with the CSRF token of the page.
+SEND = """([address, fields]) => {
+    const form = document.createElement("form");
+    const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
+    Object.assign(form, { action: address, method: "post" });
+    for (const [name, value] of Object.entries({ ...fields, csrfmiddlewaretoken: token })) {
+        form.append(Object.assign(document.createElement("input"), { name, value }));
+    }
+    document.body.append(form);
+    form.submit();
+}"""
 # What opens the composer of Home, and its parts.
 WRITE = "[data-composer] textarea"
 PARTS = (".tool.i-poll", ".tool.i-note", ".tool.i-calendar")
@@ -88,6 +107,7 @@ VIEWS = (
     View("embed-pictures", "/posts/{pictures}/embed", GUEST),
     View("embed-gone", "/posts/1/embed", GUEST),
     View("login", "/login", GUEST),
+    View("login-code", "/login", GUEST, sent=GUARDED),
     View("register", "/register", GUEST),
     View("recover", "/recover", GUEST),
     View("recover-link", "/recover/used", GUEST),
@@ -117,6 +137,7 @@ VIEWS = (
     View("post-note", "/posts/{noted}"),
     View("post-poll", "/posts/{asked}"),
     View("post-poll-results", "/posts/{answered_poll}"),
+    View("post-vote", "/posts/{asked}/vote", sent={}),
     View("embed-code", "/posts/{post}/embed/code"),
     View("post-likes", "/posts/{post}/likes"),
     View("post-repost", "/posts/{post}/repost"),
@@ -135,6 +156,7 @@ VIEWS = (
     View("comment-reply", "/comments/{answered}/reply"),
     View("report-post", "/report/post/{post}"),
     View("report-person", "/report/user/{author_id}"),
+    View("report-thanks", "/report/post/{post}?sent"),
     View("profile", "/@{author}"),
     View("profile-replies", "/@{author}?tab=replies"),
     View("profile-media", "/@{author}?tab=media"),
@@ -207,6 +229,7 @@ class Catalogue:
         for who, (username, password) in names.items():
             self._states[who] = self._sign_in(username, password)
         self._content = _content(site, *names[MEMBER])
+        _register_guarded(site)
 
     def _sign_in(self, username: str, password: str) -> Any:
         context = self.browser.new_context(base_url=self.site, locale="en")
@@ -256,7 +279,12 @@ class Catalogue:
 
     def open(self, page: Page, view: View) -> None:
         """Show a view, and wait until its pictures are there."""
-        page.goto(self.path(view), wait_until="load")
+        if view.sent is None:
+            page.goto(self.path(view), wait_until="load")
+        else:
+            page.goto(FORM)
+            with page.expect_navigation(wait_until="load"):
+                page.evaluate(SEND, [self.path(view), view.sent])
         for selector in view.press:
             page.locator(selector).first.click()
         page.wait_for_load_state("networkidle")
@@ -305,6 +333,14 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
         "answered_poll": answered_poll,
         "me": username,
     }
+
+
+def _register_guarded(site: str) -> None:
+    """Register the person of GUARDED, who logs in with a code."""
+    person = Client.new(site, GUARDED["username"])
+    secret = person("POST", "auth/totp", password=GUARDED["password"])["secret"]
+    code = f"{TOTP(base64.b32decode(secret)).token():06d}"
+    person("POST", "auth/totp/confirm", otp=code)
 
 
 def _poll(me: Client, words: str, *options: str) -> str:
