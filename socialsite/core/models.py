@@ -133,6 +133,29 @@ class Media(models.Model):
         return [name for name in (self.name, self.thumb_name) if name]
 
 
+class VideoUpload(models.Model):
+    """A file that arrives in parts, see `core.media.videos.parts`."""
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    owner_id = models.BigIntegerField()
+    # The file, see `core.media.videos.sources`; the video owns it when there is one.
+    source = models.CharField(max_length=40)
+    size = models.PositiveIntegerField(help_text="bytes of the whole file")
+    received = models.PositiveIntegerField(default=0, help_text="bytes that arrived")
+    video_id = models.BigIntegerField(null=True)
+    changed_at = models.BigIntegerField(help_text="of the last part, Unix ms")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["owner_id", "video_id"], name="ix_upload_owner"),
+            models.Index(fields=["changed_at"], name="ix_upload_changed"),
+            models.Index(fields=["source"], name="ix_upload_source"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.received} of {self.size} bytes"
+
+
 class Video(models.Model):
     """The state of an uploaded video; a worker prepares it (`core.media.videos.jobs`)."""
 

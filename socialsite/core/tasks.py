@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from socialsite.core.events import relay
 from socialsite.core.media import references
-from socialsite.core.media.videos import jobs
+from socialsite.core.media.videos import jobs, parts
 from socialsite.core.models import IdempotencyKey
 from socialsite.core.rate_limits import allowances
 
@@ -46,6 +46,8 @@ def sweep_media() -> None:
     for _ in range(SWEEPS_MAX):
         if after is not None:
             after = references.sweep(after)
+    while parts.sweep():
+        pass
     jobs.sweep_sources()
     wrong = references.check_public(timezone.now().date())
     if wrong:

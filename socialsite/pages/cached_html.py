@@ -9,6 +9,7 @@ import secrets
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from operator import itemgetter
 from threading import Lock
 from typing import Any
@@ -29,6 +30,8 @@ from socialsite.pages.times import since, timesince_short, until
 
 # The fields of a person that stand beside their words everywhere.
 FACE = ("username", "nickname", "avatar")
+# Readers whose own picture and address a process keeps.
+FACES = 500
 # The caches are bounded by bytes: people's texts can be large.
 CARDS_BYTES = 8 * 1024 * 1024
 MACROS_BYTES = 1024 * 1024
@@ -246,6 +249,7 @@ def composer(
     return cached_frame(filled, "feeds/writing/_composer.html", "empty_composer", audience)
 
 
+@lru_cache(FACES)
 def face(username: str, nickname: str, avatar: str) -> Markup:
     """Return the picture of a person, or what stands for it."""
     person = {"username": username, "nickname": nickname, "avatar": avatar}

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from interactions import queries as interactions_queries
 from socialsite.core.cache import reads
 from socialsite.core.http import form_keys
-from socialsite.pages.cached_html import FACE, cached_frame, cached_html, face
+from socialsite.pages.cached_html import FACE, FACES, cached_frame, cached_html, face
 from socialsite.pages.links import url
 
 # The badge shows "99+" for this number and all larger ones.
@@ -118,6 +118,7 @@ def _places() -> frozenset[str]:
     return frozenset(url(name) for name in _PLACES)
 
 
+@functools.lru_cache(FACES)
 def _of_reader(username: str, nickname: str, avatar: str) -> Mapping[str, Markup]:
     return {
         "me_url": escape(url("profile", username)),

@@ -2,8 +2,8 @@
 // while the site still prepares it.
 
 import { button, make } from "./lib/elements.js";
-import { newKey } from "./lib/requests.js";
-import { changed as formChanged, upload as send, waitWhile } from "./lib/uploads.js";
+import { sendInParts } from "./lib/parts.js";
+import { changed as formChanged, waitWhile } from "./lib/uploads.js";
 
 const place = document.querySelector("[data-composer] [data-video]");
 if (place) start();
@@ -11,13 +11,15 @@ if (place) start();
 function start() {
   const form = place.closest("form");
   const { accept, mb, label, cancel, remove, retry, sending, processing, ready, tooLarge, gone } = place.dataset;
-  const UPLOAD = "/api/v1/media/videos";
+  const UPLOADS = "/api/v1/media/uploads";
+  const VIDEOS = "/api/v1/media/videos";
   const POLL_MS = 3000;
   const MEGA = 1024 * 1024;
   const NOT_FOUND = 404;
 
-  let request = null; // of the upload in work
-  let chosen = null; // the file, for another try
+  let running = null; // the upload in work
+  let chosen = null; // the file, for another try,
+  let at = {}; // which goes on where the last one broke off
   let timer = 0;
 
   const id = make("input", { type: "hidden", name: "video" });
@@ -39,7 +41,7 @@ function start() {
   const isVideo = () => form.elements.kind.value === "video";
 
   function changed() {
-    const isThere = Boolean(id.value || request || chosen);
+    const isThere = Boolean(id.value || running || chosen);
     state.hidden = !isThere;
     choose.hidden = hint.hidden = isThere;
     input.hidden = isThere;
@@ -55,16 +57,16 @@ function start() {
     bar.hidden = percent === null;
     if (percent !== null) bar.value = percent;
     again.hidden = !(isError && chosen);
-    act.textContent = request ? cancel : remove;
+    act.textContent = running ? cancel : remove;
     changed();
   }
 
   /** Forget the video; the site deletes an upload that no post uses. */
   function drop() {
     clearTimeout(timer);
-    const running = request;
-    request = chosen = null;
-    running?.abort();
+    const stopped = running;
+    running = chosen = null;
+    stopped?.stop();
     id.value = "";
     input.value = "";
     say("");
@@ -83,12 +85,12 @@ function start() {
       again.hidden = true;
       return;
     }
-    const sent = send(UPLOAD, file, file.name, newKey(), (percent) => request === sent.request && say(sending, { percent }));
-    request = sent.request;
+    const sent = sendInParts(UPLOADS, file, at, (percent) => running === sent && say(sending, { percent }));
+    running = sent;
     say(sending, { percent: 0 });
     const video = await sent.answer;
-    if (request !== sent.request) return; // cancelled
-    request = null;
+    if (running !== sent) return; // cancelled
+    running = null;
     if (video.wrong) say(video.wrong, { isError: true });
     else take(video);
     saved();
@@ -112,7 +114,7 @@ function start() {
     const asked = id.value;
     if (!asked) return;
     try {
-      const answer = await fetch(`${UPLOAD}/${asked}`, { cache: "no-store" });
+      const answer = await fetch(`${VIDEOS}/${asked}`, { cache: "no-store" });
       if (id.value !== asked) return;
       if (answer.ok) take(await answer.json());
       else if (answer.status === NOT_FOUND) {
@@ -124,15 +126,18 @@ function start() {
     }
   }
 
-  input.addEventListener("change", () => input.files[0] && upload(input.files[0]));
+  input.addEventListener("change", () => {
+    at = {};
+    if (input.files[0]) upload(input.files[0]);
+  });
 
   // --- sending, when the video has arrived ---
 
   form.addEventListener("submit", async (event) => {
-    if ("busy" in form.dataset || !isVideo() || !request) return;
+    if ("busy" in form.dataset || !isVideo() || !running) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    await waitWhile(form, () => request);
+    await waitWhile(form, () => running);
     if (id.value) form.requestSubmit(event.submitter);
     else (again.hidden ? input : again).focus();
   });

@@ -16,6 +16,9 @@ from chaos.campaign.fuzz.valid_values import Known, Values
 from chaos.campaign.site.people import V1, Person
 from chaos.campaign.site.requests import Answer, Form, Json, Query, Raw, Request
 
+# The content type of a part of a file.
+PART = "application/offset+octet-stream"
+
 WRITES, HOSTILE, READ_BACK = 0.6, 0.55, 0.3
 # Addresses of sessions and accounts: rare, otherwise nothing else would be reached.
 SELDOM = ("/auth/",)
@@ -84,9 +87,12 @@ class ApiFuzz:
             headers["Idempotency-Key"] = f"k{self.dice.randrange(50)}"
         if path.endswith("/introspect"):
             headers["Authorization"] = f"Bearer {self.client.site.env['SERVICE_KEYS']}"
-        body: Json | Form | None = None
+        body: Json | Form | Raw | None = None
         if operation.kind.startswith("multipart"):
             body = Form((("file", self.values.picture()), ("alt", self.dice.words(60))))
+        elif operation.kind == PART:
+            headers["Upload-Offset"] = str(self.dice.choice((0, 0, 5, 10**6)))
+            body = Raw(self.dice.randbytes(self.dice.choice((0, 5, 64, 5000))), PART)
         elif operation.kind:
             body = Json(self.values.body(operation, person))
         return Request(operation.method, path, query, headers, body)

@@ -37,6 +37,7 @@ class Known:
     polls: "deque[str]" = field(default_factory=_ids)
     comments_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
     media_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
+    uploads_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
     posts_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
     drafts_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
     clients_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
@@ -69,6 +70,8 @@ class Known:
                 self.times.append(found.get("created_at", ""))
             elif "thumb" in found and "width" in found and asker.id:
                 self.media_of[asker.id].append(ident)
+            elif "received" in found:
+                self.uploads_of[asker.id].append(ident)
         if isinstance(found.get("next"), str):
             self.cursors.append(found["next"])
         if "current" in found and isinstance(found.get("client"), str):
@@ -176,6 +179,8 @@ class Values:
                 return self.one_of(self.known.polls)
             case "draft_id":
                 return self.one_of(self.known.drafts_of[person.id])
+            case "ident" if "/uploads/" in path:
+                return self.one_of(self.known.uploads_of[person.id])
             case "name":
                 return self.one_of(self.known.tags, "tag1")
             case "post_id":
@@ -245,6 +250,7 @@ FIELDS: dict[str, Make] = {
     "likes_shown": lambda v, path, who: v.dice.choice((True, False)),
     "unfold_notes": lambda v, path, who: v.dice.choice((True, False, None)),
     "show_sensitive": lambda v, path, who: v.dice.choice((True, False, None)),
+    "size": lambda v, path, who: v.dice.choice((5, 64, 5000, 10**6)),
     "images": lambda v, path, who: [],
     "parent": lambda v, path, who: None,
     "status": lambda v, path, who: v.dice.choice(("open", "closed", "featured", "open")),

@@ -215,6 +215,7 @@ BLOCK = Budget("block", "Blocks and unblocks.", capacity=60, hourly=600)
 UPLOAD = Budget("upload", "Pictures uploaded.", capacity=60, hourly=300)
 # Each is converted, which takes minutes of a processor.
 VIDEO = Budget("video", "Videos uploaded.", capacity=10, hourly=20)
+VIDEO_PART = Budget("video_part", "Parts of videos uploaded.", capacity=120, hourly=1200)
 PROFILE = Budget("profile", "Changes of one's profile.", capacity=30, hourly=60)
 NOTIFICATION = Budget(
     "notification",

@@ -139,6 +139,7 @@ NOBODY: dict[str, str] = {
             *("users/me", "users/me/notification-preferences", "users/me/preferences"),
             *("me/push", "media", "drafts"),
             *("media/videos", "media/videos/<str:ident>"),
+            *("media/uploads", "media/uploads/<str:ident>"),
             "preview",
         ),
         "one's own",

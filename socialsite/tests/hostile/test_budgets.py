@@ -288,6 +288,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "block": lambda w: w.send("delete", f"users/{w.other.pk}/block"),
     "upload": lambda w: w.upload(),
     "video": lambda w: w.send("post", "media/videos"),
+    "video_part": lambda w: w.send("delete", "media/uploads/1"),
     "profile": lambda w: w.send("patch", "users/me", bio="hello"),
     "notification": lambda w: w.send("post", "notifications/read"),
     "push": lambda w: w.send("delete", "me/push"),

@@ -18,6 +18,8 @@ KILO = 1024
 FILES = 12 * KILO * KILO
 # A video, with its description.
 VIDEO = 101 * KILO * KILO
+# A part of a video that is sent in parts.
+VIDEO_PART = 4 * KILO * KILO
 # An article has 50,000 characters; each takes 12 bytes as two `\\uXXXX` or percent-encoded.
 ARTICLE = 700 * KILO
 OTHER = 256 * KILO
@@ -42,6 +44,7 @@ class Row(NamedTuple):
 TABLE = (
     Row("POST", "/api/v1/media", "", FILES),
     Row("POST", "/api/v1/media/videos", MULTIPART, VIDEO),
+    Row("PATCH", "/api/v1/media/uploads/{id}", "", VIDEO_PART),
     Row("POST", "/videos", MULTIPART, VIDEO),  # a page without JavaScript
     Row("POST", "/posts", MULTIPART, FILES),  # the composer with its pictures
     Row("POST", "/settings/profile", MULTIPART, FILES),  # avatar and banner

@@ -1,11 +1,11 @@
-"""`POST /api/v1/media/videos`: upload of one video, and how far its preparation is."""
+"""Upload of a video, at once or in parts, and how far its preparation is."""
 
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.parsers import MultiPartParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -14,10 +14,14 @@ from socialsite.core.errors import InvalidInput, NotAuthenticated
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
-from socialsite.core.media.videos import queries, uploads
+from socialsite.core.media.videos import parts, queries, uploads
 from socialsite.core.models import Video
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.idempotency import Created, idempotent
+
+# The names of the protocol tus for the same things.
+PART, OFFSET = "application/offset+octet-stream", "Upload-Offset"
+REFUSED = {400: ErrorSerializer, 401: ErrorSerializer, 404: ErrorSerializer}
 
 
 class VideoUploadSerializer(serializers.Serializer[Any]):
@@ -47,6 +51,34 @@ class OwnVideoSerializer(VideoSerializer):
 
     progress = serializers.IntegerField(help_text="percent")
     detail = serializers.CharField(allow_blank=True, help_text="why it failed, in words")
+
+
+class NewUploadSerializer(serializers.Serializer[Any]):
+    """Input of POST media/uploads."""
+
+    size = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 1, help_text="bytes of the whole file"
+    )
+
+
+class UploadInPartsSerializer(serializers.Serializer[Any]):
+    """A file that arrives in parts; sizes in bytes."""
+
+    id = serializers.CharField()
+    size = serializers.IntegerField(help_text="of the whole file")
+    received = serializers.IntegerField(help_text="the place of the next part")
+    part = serializers.IntegerField(help_text="the largest part")
+    video = OwnVideoSerializer(allow_null=True, help_text="null until all parts arrived")
+
+
+class PartParser(BaseParser):
+    """The bytes of a part, whose number `RequestGuard` has bounded."""
+
+    media_type = PART
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        """Return the body."""
+        return bytes(stream.read())
 
 
 def _owner(request: Request) -> int:
@@ -100,13 +132,97 @@ class OneVideo(APIView):
 
     @extend_schema(
         tags=["media"],
-        responses={
-            200: OwnVideoSerializer,
-            400: ErrorSerializer,
-            401: ErrorSerializer,
-            404: ErrorSerializer,
-        },
+        responses={200: OwnVideoSerializer, **REFUSED},
     )
     def get(self, request: Request, ident: str) -> Response:
         """Return a video that you uploaded, with the progress of its preparation."""
         return Response(_show(request, api.parse_id(ident)))
+
+
+class Uploads(APIView):
+    """Upload a video in parts."""
+
+    takes = {"POST": (budgets.VIDEO,)}
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_uploads_begin",
+        request=NewUploadSerializer,
+        responses={201: UploadInPartsSerializer, "4XX": ErrorSerializer, 503: ErrorSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Announce a file. Its parts follow by PATCH; an upload without parts for a day ends.
+
+        403 on a site without videos, 409 with five unfinished uploads, 413 for a file that is too
+        large and at the end of the quota. 503 while the disk of the site is nearly full.
+        """
+        data = api.read(NewUploadSerializer, request.data)
+        return Response(parts.begin(_owner(request), data["size"]), status=201)
+
+
+def _offset(request: Request) -> int:
+    """Return the place of a part. Raises InvalidInput."""
+    try:
+        return api.parse_id(request.headers.get(OFFSET, ""))
+    except InvalidInput:
+        raise InvalidInput(fields={OFFSET: [_("This is not a number of bytes.")]}) from None
+
+
+class OneUpload(APIView):
+    """An upload in parts of one's own."""
+
+    parser_classes = [PartParser]
+    takes = {
+        "GET": (budgets.POLL,),
+        "PATCH": (budgets.VIDEO_PART,),
+        "DELETE": (budgets.VIDEO_PART,),
+    }
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_uploads_read",
+        responses={200: UploadInPartsSerializer, **REFUSED},
+    )
+    def get(self, request: Request, ident: str) -> Response:
+        """Return how many bytes arrived: where to go on after a broken connection."""
+        return Response(parts.progress(_owner(request), api.parse_id(ident)))
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_uploads_part",
+        request={PART: bytes},
+        parameters=[
+            OpenApiParameter(
+                OFFSET, int, OpenApiParameter.HEADER, required=True, description="its place"
+            )
+        ],
+        responses={
+            200: UploadInPartsSerializer,
+            **REFUSED,
+            409: ErrorSerializer,
+            413: ErrorSerializer,
+            415: ErrorSerializer,
+            503: ErrorSerializer,
+        },
+    )
+    def patch(self, request: Request, ident: str) -> Response:
+        """Store the next part. The last one makes the video, as POST media/videos does.
+
+        409, code 29, for another place than `received`: read the upload, and go on from there. An
+        empty part at the end answers again for a client that missed the answer. 415 for a file
+        that is no video; the upload is gone then.
+        """
+        owner, upload = _owner(request), api.parse_id(ident)
+        data = request.data
+        part = data if isinstance(data, bytes) else b""  # an empty body is not parsed
+        return Response(parts.add(owner, upload, _offset(request), part))
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_uploads_cancel",
+        responses={204: None, **REFUSED},
+    )
+    def delete(self, request: Request, ident: str) -> Response:
+        """Forget the upload and what arrived of it; a finished one keeps its video."""
+        parts.drop(_owner(request), api.parse_id(ident))
+        return Response(status=204)

@@ -23,7 +23,7 @@ from socialsite.core.media.encoding import Picture
 from socialsite.core.media.videos import converting, failures, probing, sandbox, sources
 from socialsite.core.media.videos.events import VideoChanged
 from socialsite.core.media.videos.failures import Refused
-from socialsite.core.models import Media, Video
+from socialsite.core.models import Media, Video, VideoUpload
 from socialsite.core.runtime.failpoints import failpoint
 
 logger = logging.getLogger(__name__)
@@ -225,7 +225,7 @@ def sweep_sources() -> int:
     """Remove sources of videos that do not need them any more; return how many files."""
     removed = 0
     for name, paths in sources.old_names().items():
-        if Video.objects.filter(source=name).exists():
+        if any(model.objects.filter(source=name).exists() for model in (Video, VideoUpload)):
             continue
         for path in paths:
             path.unlink(missing_ok=True)

@@ -53,6 +53,17 @@ def write(upload: IO[bytes]) -> str:
     return name
 
 
+def write_at(name: str, offset: int, data: bytes) -> None:
+    """Write a part of a source at its place."""
+    handle = _own_file(str(path_of(name)), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+    with open(handle, "wb", buffering=0) as file:
+        file.seek(offset)
+        left = memoryview(data)
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(handle)
+
+
 def _own_file(path: str, flags: int) -> int:
     return os.open(path, flags, data_dir.OWN_FILE)
 

@@ -45,39 +45,48 @@ def too_large() -> str:
     return _("A video may have at most %(limit)s MB.") % {"limit": settings.VIDEO_MB}
 
 
-def check(owner_id: int, size: int) -> None:
+def check(owner_id: int, size: int, waiting: int = 0) -> None:
     """Raise what `accept` would, before a file of this size is stored.
 
-    Raises Forbidden, PayloadTooLarge, Unavailable.
+    `waiting` bytes of the person are on their way. Raises Forbidden, PayloadTooLarge, Unavailable.
     """
     if not settings.VIDEO_UPLOADS:
         raise Forbidden(_OFF)
     if size > settings.VIDEO_MB * MEGA:
         raise PayloadTooLarge(too_large())
-    disk_space.check(owner_id, adding=size)
+    disk_space.check(owner_id, adding=size + waiting)
 
 
 def accept(owner_id: int, upload: IO[bytes], size: int) -> Upload:
     """Check and store the file of a video. Raises also UnsupportedMedia."""
     check(owner_id, size)
     upload.seek(0)
-    container = probing.container_of(upload.read(16))
+    check_container(upload.read(16))
+    with concurrency.slow(concurrency.UPLOAD, owner_id), disk_space.room():
+        return accept_source(sources.write(upload), size)
+
+
+def check_container(head: bytes) -> None:
+    """Raise UnsupportedMedia unless a file that begins with these 16 bytes may be a video."""
+    container = probing.container_of(head)
     if not container or (container != probing.MP4 and not settings.VIDEO_CONVERSION):
         wrong = NOT_A_VIDEO if settings.VIDEO_CONVERSION else mp4.NOT_PLAYABLE
         raise UnsupportedMedia(wrong)
-    with concurrency.slow(concurrency.UPLOAD, owner_id), disk_space.room():
-        source = sources.write(upload)
-        name = stored_files.new_video_name()
-        if settings.VIDEO_CONVERSION:
-            return Upload(name, source, size, None)
-        try:
-            facts = mp4.tidy(sources.path_of(source))
-            sources.move(sources.path_of(source), name)
-        except failures.Refused as refused:
-            raise UnsupportedMedia(failures.in_words(refused.reason)) from None
-        finally:
-            sources.remove(source)
-        return Upload(name, "", size, facts)
+
+
+def accept_source(source: str, size: int) -> Upload:
+    """Accept a whole file that is a source already. Raises UnsupportedMedia, without the source."""
+    name = stored_files.new_video_name()
+    if settings.VIDEO_CONVERSION:
+        return Upload(name, source, size, None)
+    try:
+        facts = mp4.tidy(sources.path_of(source))
+        sources.move(sources.path_of(source), name)
+    except failures.Refused as refused:
+        raise UnsupportedMedia(failures.in_words(refused.reason)) from None
+    finally:
+        sources.remove(source)
+    return Upload(name, "", size, facts)
 
 
 @db.atomic

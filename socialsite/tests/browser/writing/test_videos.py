@@ -12,7 +12,7 @@ from socialsite.tests.browser.composing import at_home, choose_kind, composer
 from socialsite.tests.support.waiting import LIMIT_MS, eventually
 
 pytestmark = pytest.mark.e2e
-UPLOAD = "**/api/v1/media/videos"
+UPLOAD = "**/api/v1/media/uploads**"
 MOVES = "async (video) => { video.muted = true; await video.play(); }"
 
 
@@ -87,13 +87,54 @@ def test_what_is_wrong_is_said_and_the_upload_tried_again(site: str, browser: Br
     page.set_input_files("#id-video", files=[wrong])
     expect(state(page).get_by_role("alert")).to_contain_text("Browsers cannot play this file.")
     state(page).get_by_role("button", name="Remove this video").click()
+    page.clock.install()
     page.route(UPLOAD, lambda route: route.abort())
     page.set_input_files("#id-video", files=[film()])
-    expect(state(page).get_by_role("alert")).to_contain_text("No connection to the site.")
+    alert = state(page).get_by_role("alert")
+
+    def is_told() -> bool:
+        page.clock.run_for(10_000)  # the pauses between the tries
+        return alert.is_visible()
+
+    eventually(is_told)
+    expect(alert).to_contain_text("No connection to the site.")
     page.unroute(UPLOAD)
     state(page).get_by_role("button", name="Try again").click()
     expect(state(page)).to_contain_text("The video is ready.")
     expect(published(page, "films3", "after all").locator("video")).to_be_visible()
+
+
+@stacks.BOTH_MODES
+def test_a_broken_connection_costs_one_part(site: str, browser: Browser) -> None:
+    page = choosing(browser, site, "films5")
+    padding = 9_000_000
+    data = samples.video(size="320x180")
+    data += padding.to_bytes(4, "big") + b"free" + bytes(padding - 8)
+    seen: list[tuple[str, str]] = []
+
+    def carry(route: Route) -> None:
+        request = route.request
+        seen.append((request.method, request.headers.get("upload-offset", "")))
+        # The second part gets lost on its way, then the answer to the third.
+        if len(seen) == 3:
+            route.abort("connectionreset")
+        elif len(seen) == 6:
+            route.fetch()
+            route.abort("connectionreset")
+        else:
+            route.continue_()
+
+    page.route(UPLOAD, carry)
+    film = FilePayload(name="film.mp4", mimeType="video/mp4", buffer=data)
+    page.set_input_files("#id-video", files=[film])
+    expect(page.locator("input[name=video]")).not_to_have_value("")
+    part = 4 * 1024 * 1024
+    places = [offset for method, offset in seen if method == "PATCH"]
+    assert places == ["0", f"{part}", f"{part}", f"{2 * part}"]
+    assert [method for method, _ in seen] == [
+        *("POST", "PATCH", "PATCH", "GET", "PATCH", "PATCH", "GET"),
+    ]
+    expect(published(page, "films5", "whole").locator("video")).to_be_visible()
 
 
 @pytest.fixture
