@@ -34,6 +34,7 @@ urlpatterns = [
     path("posts/<str:post_id>/audience", audience.post_audience, name="post_audience"),
     path("posts/<str:post_id>/video", videos.post_video, name="post_video"),
     path("videos", videos.videos, name="videos"),
+    path("videos/<str:ident>", videos.video_texts, name="video_texts"),
     path("posts/<str:post_id>/menu", menu.post_menu, name="post_menu"),
     path("posts/<str:post_id>/embed", embed.post_embed, name="post_embed"),
     path("posts/<str:post_id>/embed/code", embed.post_embed_code, name="post_embed_code"),

@@ -78,7 +78,19 @@ def test_a_video_is_published_before_it_is_ready(me: User, mine: APIClient, drai
     found = shown(mine, post["id"])
     assert found == shown(APIClient(), post["id"])
     assert set(found) == {
-        *("id", "url", "poster", "placeholder", "width", "height", "seconds", "state", "failure"),
+        *(
+            "id",
+            "url",
+            "poster",
+            "placeholder",
+            "alt",
+            "captions",
+            "width",
+            "height",
+            "seconds",
+            "state",
+            "failure",
+        ),
     }
     assert (found["state"], found["width"], found["height"]) == ("ready", 160, 120)
     assert found["url"].endswith(".mp4")

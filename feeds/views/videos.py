@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -17,8 +19,8 @@ from feeds.models import Kind
 from feeds.views import composer
 from socialsite.core import errors
 from socialsite.core.http import api, form_keys
+from socialsite.core.media.videos import captions, uploads
 from socialsite.core.media.videos import queries as videos_queries
-from socialsite.core.media.videos import uploads
 from socialsite.core.models import Video
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.requests import idempotency, request_budgets
@@ -66,6 +68,47 @@ def _draft_with(request: PageRequest, me: User) -> int:
         lambda: drafts.create(me, {**empty, "video": video.pk}).pk,
         draft_queries.is_there,
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, GET=READS, POST=(budgets.EDIT,))
+def video_texts(request: PageRequest, ident: str) -> HttpResponse:
+    """Show the description and the captions of one's own video; POST changes them.
+
+    `remove` has a language whose captions are removed.
+    """
+    owner, video = member(request).pk, api.parse_id(ident)
+    found = videos_queries.progress(owner, video)
+    context: dict[str, Any] = {
+        "video": found,
+        "languages": captions.languages(),
+        "values": {"alt": found["alt"], "language": get_language()},
+        "form_errors": {},
+        "notices": messages.get_messages(request),
+    }
+    if request.method != "POST":
+        return render(request, "feeds/writing/video_texts.html", context)
+    try:
+        request_budgets.spend(request)
+        _store_texts(request, owner, video)
+    except (errors.InvalidInput, errors.RateLimited) as error:
+        context["form_errors"] = error.fields or {"__all__": [error.detail]}
+        context["values"] = {name: request.POST.get(name, "") for name in ("alt", "language")}
+        answer = render(request, "feeds/writing/video_texts.html", context, status=error.status)
+        return api.add_headers(answer, error)
+    messages.success(request, _("Your changes are saved."))
+    return HttpResponseRedirect(request.path, status=303)
+
+
+def _store_texts(request: PageRequest, owner: int, video: int) -> None:
+    """Store the fields of the form; a file with the language that was chosen for it."""
+    if "remove" in request.POST:
+        captions.remove(owner, video, request.POST["remove"])
+        return
+    file = request.FILES.get("file")
+    if file is not None:
+        captions.put(owner, video, request.POST.get("language", ""), file.read())
+    captions.describe(owner, video, request.POST.get("alt", ""))
 
 
 @require_safe

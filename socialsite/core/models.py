@@ -110,6 +110,8 @@ class Media(models.Model):
     height = models.PositiveIntegerField()
     size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
     alt = models.CharField(max_length=ALT_MAX, blank=True, default="")
+    # Of a video: [{"language", "name"}], see `core.media.videos.captions`.
+    captions = models.JSONField(default=list, blank=True)
     # A BlurHash, see `core.media.picture_placeholders`; empty if it has transparency.
     placeholder = models.CharField(max_length=PLACEHOLDER_MAX, blank=True, default="")
     # The day on which the owner last saw an unused picture (`core.media.references.renew`).
@@ -130,7 +132,8 @@ class Media(models.Model):
 
     def file_names(self) -> list[str]:
         """Return the names of the files below MEDIA_ROOT that readers may get."""
-        return [name for name in (self.name, self.thumb_name) if name]
+        captions = (one["name"] for one in self.captions)
+        return [name for name in (self.name, self.thumb_name, *captions) if name]
 
 
 class VideoUpload(models.Model):

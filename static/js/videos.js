@@ -10,7 +10,7 @@ if (place) start();
 
 function start() {
   const form = place.closest("form");
-  const { accept, mb, label, cancel, remove, retry, sending, processing, ready, tooLarge, gone } = place.dataset;
+  const { accept, mb, label, cancel, remove, retry, sending, processing, ready, tooLarge, gone, texts, address } = place.dataset;
   const UPLOADS = "/api/v1/media/uploads";
   const VIDEOS = "/api/v1/media/videos";
   const POLL_MS = 3000;
@@ -32,7 +32,8 @@ function start() {
     drop();
     input.focus();
   });
-  const state = make("div", { className: "composer-video-state", hidden: true }, words, bar, again, act);
+  const more = make("a", { textContent: texts, target: "_blank" });
+  const state = make("div", { className: "composer-video-state", hidden: true }, words, bar, more, again, act);
   const hint = place.querySelector(".hint");
   hint.querySelector("a").remove();
   hint.id = "video-hint";
@@ -43,6 +44,8 @@ function start() {
   function changed() {
     const isThere = Boolean(id.value || running || chosen);
     state.hidden = !isThere;
+    more.hidden = !id.value;
+    more.href = `${address}/${id.value}`;
     choose.hidden = hint.hidden = isThere;
     input.hidden = isThere;
     form.elements.video_url.hidden = isThere;
@@ -160,6 +163,7 @@ function start() {
   const kept = form.querySelector("[data-kept-video]");
   id.value = place.dataset.restored || kept?.querySelector("input").value || "";
   kept?.remove();
+  form.querySelector("[data-kept-texts]")?.remove();
   if (id.value) {
     say(processing, { percent: 0 });
     ask();

@@ -16,8 +16,15 @@ from chaos.campaign.fuzz.valid_values import Known, Values
 from chaos.campaign.site.people import V1, Person
 from chaos.campaign.site.requests import Answer, Form, Json, Query, Raw, Request
 
-# The content type of a part of a file.
+# The content types of a part of a file and of captions, and some of these.
 PART = "application/offset+octet-stream"
+VTT = "text/vtt"
+CAPTIONS = (
+    b"WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n",
+    b"WEBVTT\n\nSTYLE\n::cue {}\n\n00:01.000 --> 99:99.999 position:x\n<v a>\x00\n",
+    b"WEBVTT\n\n" + b"1:1.1-->" * 2000,
+    b"\xff\xfe\x00",
+)
 
 WRITES, HOSTILE, READ_BACK = 0.6, 0.55, 0.3
 # Addresses of sessions and accounts: rare, otherwise nothing else would be reached.
@@ -93,6 +100,8 @@ class ApiFuzz:
         elif operation.kind == PART:
             headers["Upload-Offset"] = str(self.dice.choice((0, 0, 5, 10**6)))
             body = Raw(self.dice.randbytes(self.dice.choice((0, 5, 64, 5000))), PART)
+        elif operation.kind == VTT:
+            body = Raw(self.dice.choice(CAPTIONS), VTT)
         elif operation.kind:
             body = Json(self.values.body(operation, person))
         return Request(operation.method, path, query, headers, body)

@@ -85,9 +85,9 @@ def is_seen_by(picture: Media, viewer_id: int | None) -> bool:
 
 
 def by_file(name: str) -> Media | None:
-    """Return the picture that a file belongs to, as full picture or thumbnail."""
+    """Return the picture or video that a file belongs to."""
     found = Media.objects.filter(name=stored_files.full_name(name)).first()
-    return found if found is not None and name in (found.name, found.thumb_name) else None
+    return found if found is not None and name in found.file_names() else None
 
 
 # --- making public and private ------------------------------------------------------------------

@@ -18,9 +18,11 @@ from socialsite.core.runtime import data_dir
 logger = logging.getLogger(__name__)
 
 PUBLIC = "public"
-# Names that `pictures.encode` and `videos.uploads` create. No other file has an address.
-NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}((-s)?\.(jpg|webp)|-v\.jpg|\.mp4)")
+# Names that `pictures.encode`, `videos.uploads` and `videos.captions` create. No other file has
+# an address.
+NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}((-s)?\.(jpg|webp)|-v\.jpg|\.mp4|-[0-9a-f]{8}\.vtt)")
 _SMALL = "-s."
+_CAPTIONS = re.compile(r"-[0-9a-f]{8}\.vtt$")
 _POSTER, _VIDEO = "-v.jpg", ".mp4"
 
 
@@ -40,8 +42,8 @@ def is_public(name: str) -> bool:
 
 
 def full_name(name: str) -> str:
-    """Return the name of the full picture or video, given one or its thumbnail or poster."""
-    return name.replace(_SMALL, ".").replace(_POSTER, _VIDEO)
+    """Return the name of the full picture or video, given one, a thumbnail, poster or captions."""
+    return _CAPTIONS.sub(_VIDEO, name).replace(_SMALL, ".").replace(_POSTER, _VIDEO)
 
 
 def new_video_name() -> str:
@@ -53,6 +55,11 @@ def new_video_name() -> str:
 def poster_of(name: str) -> str:
     """Return the name of the poster of a video."""
     return name.removesuffix(_VIDEO) + _POSTER
+
+
+def new_captions_of(name: str) -> str:
+    """Return a name for new captions of a video; caches keep the former ones under theirs."""
+    return f"{name.removesuffix(_VIDEO)}-{secrets.token_hex(4)}.vtt"
 
 
 def write(name: str, data: bytes) -> None:

@@ -73,6 +73,7 @@ from socialsite.core.http.json import JsonForAll, OrjsonParser, OrjsonRenderer
 from socialsite.core.http.server import body_limits, header_limits, uvicorn_protocols
 from socialsite.core.media import picture_limits as media_parts
 from socialsite.core.media import pictures, stored_files, video_links
+from socialsite.core.media.videos import captions
 from socialsite.core.runtime import redaction
 from socialsite.core.search import words
 from socialsite.core.text import markdown, mentions, spans
@@ -150,6 +151,13 @@ def multipart(before: str, value: str, after: str = "\r\n--b--\r\n", boundary: s
 
 def part(name: str, value: str, more: str = "") -> None:
     multipart(f'--b\r\nContent-Disposition: form-data; name="a"{name}\r\n{more}\r\n', value)
+
+
+CAPTION = "WEBVTT\n\n00:01.000 --> 00:02.000 \n\n"
+
+
+def caption(words: str, place: str) -> None:
+    captions.tidied(f"WEBVTT\n\n00:01.000 --> 00:02.000 {place}\n{words}\n".encode())
 
 
 def stored_messages(value: str) -> None:
@@ -453,6 +461,10 @@ PARSERS = [
     Parser("a path of the admin", HEAD, lambda value: resolve(f"/admin/{value}")),
     Parser("a picture's file", HEAD, stored_files.NAME.fullmatch),
     Parser("a picture's parts", BODY, parts),
+    Parser("captions", captions.BYTES, lambda value: captions.tidied(value.encode())),
+    Parser("a caption", captions.BYTES - len(CAPTION), lambda value: caption(value, "")),
+    Parser("a caption's place", captions.BYTES - len(CAPTION), lambda value: caption("", value)),
+    Parser("a language of captions", HEAD, captions.LANGUAGE.fullmatch),
     Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
     Parser("a form", FORM, form),
     Parser("a field of a form", FORM, lambda value: form(f"a={value}")),
@@ -540,6 +552,9 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/core/http/json.py": ("JSON", "a text in JSON"),
     "socialsite/core/media/stored_files.py": ("a picture's file",),
     "socialsite/core/media/picture_limits.py": ("a picture's parts",),
+    "socialsite/core/media/videos/captions.py": (
+        *("captions", "a caption", "a caption's place", "a language of captions"),
+    ),
     "socialsite/core/media/videos/probing.py": OURS,
     "socialsite/core/media/videos/sources.py": OURS,
     "socialsite/core/http/ranges.py": ("a range of a file",),

@@ -14,13 +14,16 @@ from socialsite.core.errors import InvalidInput, NotAuthenticated
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
-from socialsite.core.media.videos import parts, queries, uploads
-from socialsite.core.models import Video
+from socialsite.core.http.serializer_fields import TextField
+from socialsite.core.media.videos import captions, parts, queries, uploads
+from socialsite.core.models import Media, Video
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.idempotency import Created, idempotent
+from socialsite.core.text import one_line
 
 # The names of the protocol tus for the same things.
 PART, OFFSET = "application/offset+octet-stream", "Upload-Offset"
+VTT = "text/vtt"
 REFUSED = {400: ErrorSerializer, 401: ErrorSerializer, 404: ErrorSerializer}
 
 
@@ -28,6 +31,14 @@ class VideoUploadSerializer(serializers.Serializer[Any]):
     """The form of an upload."""
 
     file = serializers.FileField(help_text="MP4, WebM or MOV, at most 100 MB; embedded: MP4")
+
+
+class CaptionsSerializer(serializers.Serializer[Any]):
+    """The captions of a video in one language."""
+
+    language = serializers.CharField(help_text="BCP 47, in lower case")
+    name = serializers.CharField(help_text="the language in its own words")
+    url = serializers.CharField(help_text="WebVTT")
 
 
 class VideoSerializer(serializers.Serializer[Any]):
@@ -39,6 +50,8 @@ class VideoSerializer(serializers.Serializer[Any]):
     placeholder = serializers.CharField(
         allow_blank=True, help_text="a BlurHash of the poster, empty without one"
     )
+    alt = serializers.CharField(allow_blank=True, help_text="a description in words")
+    captions = CaptionsSerializer(many=True)
     width = serializers.IntegerField()
     height = serializers.IntegerField()
     seconds = serializers.FloatField()
@@ -71,14 +84,35 @@ class UploadInPartsSerializer(serializers.Serializer[Any]):
     video = OwnVideoSerializer(allow_null=True, help_text="null until all parts arrived")
 
 
-class PartParser(BaseParser):
-    """The bytes of a part, whose number `RequestGuard` has bounded."""
+class VideoTextSerializer(serializers.Serializer[Any]):
+    """Input of PATCH media/videos/{id}."""
 
-    media_type = PART
+    alt = TextField(allow_blank=True, max_length=Media.ALT_MAX, stored=one_line)
+
+
+class _BytesParser(BaseParser):
+    """The bytes of a body, whose number `RequestGuard` has bounded."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         """Return the body."""
         return bytes(stream.read())
+
+
+class PartParser(_BytesParser):
+    """A part of a file."""
+
+    media_type = PART
+
+
+class CaptionsParser(_BytesParser):
+    """A file of captions."""
+
+    media_type = VTT
+
+
+def _bytes_of(request: Request) -> bytes:
+    data = request.data
+    return data if isinstance(data, bytes) else b""  # an empty body is not parsed
 
 
 def _owner(request: Request) -> int:
@@ -128,7 +162,18 @@ class Videos(APIView):
 class OneVideo(APIView):
     """A video of one's own."""
 
-    takes = {"GET": (budgets.POLL,)}
+    takes = {"GET": (budgets.POLL,), "PATCH": (budgets.EDIT,)}
+
+    @extend_schema(
+        tags=["media"],
+        request=VideoTextSerializer,
+        responses={200: OwnVideoSerializer, **REFUSED},
+    )
+    def patch(self, request: Request, ident: str) -> Response:
+        """Describe a video of yours in words, also after it was published."""
+        data, video = api.read(VideoTextSerializer, request.data), api.parse_id(ident)
+        captions.describe(_owner(request), video, data["alt"])
+        return Response(_show(request, video))
 
     @extend_schema(
         tags=["media"],
@@ -137,6 +182,40 @@ class OneVideo(APIView):
     def get(self, request: Request, ident: str) -> Response:
         """Return a video that you uploaded, with the progress of its preparation."""
         return Response(_show(request, api.parse_id(ident)))
+
+
+class VideoCaptions(APIView):
+    """The captions of a video of one's own, in one language."""
+
+    parser_classes = [CaptionsParser]
+    takes = {"PUT": (budgets.EDIT,), "DELETE": (budgets.EDIT,)}
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_captions_put",
+        request={VTT: str},
+        responses={200: OwnVideoSerializer, **REFUSED, 413: ErrorSerializer, 415: ErrorSerializer},
+    )
+    def put(self, request: Request, ident: str, language: str) -> Response:
+        """Store a WebVTT file of at most 200 kB, in place of the one of this language.
+
+        A video may have captions in four languages. Styles, regions and comments are left out.
+        """
+        owner, video = _owner(request), api.parse_id(ident)
+        captions.put(owner, video, language, _bytes_of(request))
+        return Response(_show(request, video))
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_captions_delete",
+        request=None,
+        responses={200: OwnVideoSerializer, **REFUSED},
+    )
+    def delete(self, request: Request, ident: str, language: str) -> Response:
+        """Remove the captions of a language, if there are any."""
+        owner, video = _owner(request), api.parse_id(ident)
+        captions.remove(owner, video, language)
+        return Response(_show(request, video))
 
 
 class Uploads(APIView):
@@ -213,9 +292,7 @@ class OneUpload(APIView):
         that is no video; the upload is gone then.
         """
         owner, upload = _owner(request), api.parse_id(ident)
-        data = request.data
-        part = data if isinstance(data, bytes) else b""  # an empty body is not parsed
-        return Response(parts.add(owner, upload, _offset(request), part))
+        return Response(parts.add(owner, upload, _offset(request), _bytes_of(request)))
 
     @extend_schema(
         tags=["media"],

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, cast
 
 from socialsite.core.media import pictures
-from socialsite.core.media.videos import failures
+from socialsite.core.media.videos import captions, failures
 from socialsite.core.models import Media, Video
 
 State = Video.State
@@ -21,6 +21,8 @@ class ShownVideo(TypedDict):
     url: str
     poster: str
     placeholder: str
+    alt: str
+    captions: list[captions.Captions]
     width: int
     height: int
     seconds: float
@@ -43,6 +45,8 @@ def entry_of(video: Video) -> dict[str, Any]:
         "name": item.name,
         "poster": item.thumb_name,
         "placeholder": item.placeholder,
+        "alt": item.alt,
+        "captions": item.captions,
         "width": item.width,
         "height": item.height,
         "seconds": round(video.seconds, 2),
@@ -57,7 +61,10 @@ def shown(entry: Mapping[str, Any]) -> ShownVideo:
         id=entry["id"],
         url=pictures.url_of(entry["name"]) if entry["state"] == State.READY else "",
         poster=pictures.url_of(entry["poster"]),
-        placeholder=entry.get("placeholder", ""),  # posts from before have none
+        # Posts from before have none of these.
+        placeholder=entry.get("placeholder", ""),
+        alt=entry.get("alt", ""),
+        captions=captions.shown(entry.get("captions", [])),
         width=entry["width"],
         height=entry["height"],
         seconds=entry["seconds"],

@@ -137,6 +137,29 @@ def test_a_broken_connection_costs_one_part(site: str, browser: Browser) -> None
     expect(published(page, "films5", "whole").locator("video")).to_be_visible()
 
 
+@stacks.BOTH_MODES
+def test_captions_are_added_and_shown(site: str, browser: Browser) -> None:
+    page = choosing(browser, site, "films6")
+    page.set_input_files("#id-video", files=[film()])
+    link = state(page).get_by_role("link", name="Captions and description")
+    expect(link).to_be_visible()
+    with page.expect_popup() as opened:
+        link.click()
+    texts = opened.value
+    words = b"WEBVTT\n\n00:00.000 --> 00:02.000\nGood morning\n"
+    file = FilePayload(name="a.vtt", mimeType="text/vtt", buffer=words)
+    texts.set_input_files("[name=file]", files=[file])
+    texts.get_by_label("Language of the captions").select_option("en")
+    texts.get_by_role("textbox", name="Description").fill("A hill at dawn")
+    texts.get_by_test_id("save-texts").click()
+    expect(texts.get_by_test_id("captions")).to_contain_text("English")
+    video = published(page, "films6", "with words").locator("video")
+    expect(video).to_have_attribute("aria-label", "A hill at dawn")
+    video.evaluate("(video) => { video.textTracks[0].mode = 'showing'; }")
+    cues = "(video) => [...video.textTracks[0].cues ?? []].map((cue) => cue.text)"
+    assert eventually(lambda: video.evaluate(cues)) == ["Good morning"]
+
+
 @pytest.fixture
 def dying(stack: Stack) -> Iterator[Stack]:
     """A stack whose worker of videos dies in the middle of its first conversion."""
