@@ -6,8 +6,10 @@ the demo data.
 
 import base64
 import contextlib
+import json
 import subprocess
 import urllib.parse
+import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ from django_otp.oath import TOTP
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from deploy.services.site_processes import PROJECT_DIR, environment, python
+from socialsite.core.tests.media.videos import samples
 from socialsite.tests import stacks
 from socialsite.tests.stacks import Client
 
@@ -174,6 +177,8 @@ VIEWS = (
     View("drafts", "/drafts"),
     View("draft", "/drafts/{draft}"),
     View("video", "/videos"),
+    View("video-texts", "/videos/{film}"),
+    View("post-video", "/posts/{shown_film}"),
     View("settings-profile", "/settings/profile"),
     View("settings-email", "/settings/email"),
     View("settings-password", "/settings/password"),
@@ -315,6 +320,9 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
     asked = _poll(me, "Which drink?", "Tea", "Coffee", "Water from the well")
     answered_poll = _poll(me, "Who comes?", "I do", "Perhaps", "Sorry, not this time")
     me("PUT", f"posts/{answered_poll}/vote", choices=[1])
+    film = _film(me)
+    words = "The first snow of the year, from our window."
+    shown_film = me("POST", "posts", kind="video", video=film, content=words)
     tag = next(name for item in found for name in item["tags"])
     me("PUT", f"tags/{urllib.parse.quote(tag)}/follow")
     return {
@@ -331,6 +339,8 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
         "noted": noted["id"],
         "asked": asked,
         "answered_poll": answered_poll,
+        "film": film,
+        "shown_film": shown_film["id"],
         "me": username,
     }
 
@@ -341,6 +351,25 @@ def _register_guarded(site: str) -> None:
     secret = person("POST", "auth/totp", password=GUARDED["password"])["secret"]
     code = f"{TOTP(base64.b32decode(secret)).token():06d}"
     person("POST", "auth/totp/confirm", otp=code)
+
+
+def _film(me: Client) -> str:
+    """Upload a video with captions; return its id."""
+    data = samples.video(size="640x360")
+    upload = me("POST", "media/uploads", size=len(data))["id"]
+    head = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
+    film = str(_send(me, "PATCH", f"media/uploads/{upload}", data, head)["video"]["id"])
+    words = b"WEBVTT\n\n00:00.000 --> 00:02.000\nIt snows.\n"
+    _send(me, "PUT", f"media/videos/{film}/captions/en", words, {"Content-Type": "text/vtt"})
+    return film
+
+
+def _send(me: Client, method: str, path: str, data: bytes, head: Mapping[str, str]) -> Any:
+    """Send bytes to the API."""
+    head = {**head, "Authorization": f"Bearer {me.token}"}
+    request = urllib.request.Request(me.base + path, data, head, method=method)  # noqa: S310
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+        return json.loads(answer.read())
 
 
 def _poll(me: Client, words: str, *options: str) -> str:
