@@ -25,7 +25,7 @@ from feeds.models import (
 )
 from relations import queries as relations_queries
 from socialsite.core import db
-from socialsite.core.db.compiled import compiled, compiled_update
+from socialsite.core.db.compiled import compiled, compiled_delete, compiled_update
 
 COMPLETE = 0
 
@@ -46,9 +46,10 @@ def sync_inbox(viewer_id: int, author_id: int) -> None:
     transaction.on_commit(partial(cache.changed_inbox, viewer_id), robust=True)
 
 
-def mark_missing(viewer_id: int, author_id: int) -> None:
+@compiled_delete
+def mark_missing(viewer_id: int, author_id: int) -> "QuerySet[InboxEdge]":
     """Record that the inbox lacks the author: until a backfill, all posts are pulled."""
-    InboxEdge.objects.filter(viewer_id=viewer_id, author_id=author_id).delete()
+    return InboxEdge.objects.filter(viewer_id=viewer_id, author_id=author_id)
 
 
 def _backfill(viewer_id: int, author_id: int) -> None:

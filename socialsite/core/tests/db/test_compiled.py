@@ -14,7 +14,7 @@ from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import TokenVersion, User
-from socialsite.core.db.compiled import UnionRead, compiled, compiled_update
+from socialsite.core.db.compiled import UnionRead, compiled, compiled_delete, compiled_update
 from socialsite.core.models import Media
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -95,6 +95,23 @@ def test_an_update_changes_the_rows_it_finds_and_counts_them(make_user) -> None:
         person.pk: "x' --",
         other.pk: "somebody",
     }
+
+
+def test_a_deletion_takes_the_rows_it_finds_and_counts_them(make_user) -> None:
+    person, other = make_user(), make_user()
+    for user in (person, other):
+        Media.objects.create(owner_id=user.pk, name=f"{user.pk}", width=1, height=1, size=1)
+
+    def of(owner_id: int, ids: list[int]) -> "QuerySet[Media]":
+        return Media.objects.filter(owner_id=owner_id, pk__in=ids)
+
+    run = compiled_delete(of)
+    ids = list(Media.objects.values_list("pk", flat=True))
+    with CaptureQueriesContext(connection) as captured:
+        assert run(person.pk, ids) == 1
+    assert len(captured) == 1
+    assert run(person.pk, ids) == 0
+    assert list(Media.objects.values_list("owner_id", flat=True)) == [other.pk]
 
 
 def test_a_text_is_a_parameter_too(make_user) -> None:
