@@ -68,7 +68,7 @@ def convert(source: Path, facts: Facts, target: Path, report: Report) -> Facts:
         report(min(99, int(100 * _seconds_done(newest) / max(length, 0.1))))
 
     try:
-        result = sandbox.run(_argv(source, facts, target), limits, source.parent, tick)
+        result = sandbox.run(_argv(source, facts, target), limits, source, target, tick)
     except sandbox.TooSlow:
         raise Refused(failures.TOO_SLOW) from None
     if result.code or not target.is_file():
@@ -119,7 +119,7 @@ def poster(video: Path, facts: Facts, target: Path) -> encoding.Picture | None:
         *("-c:v", "mjpeg", "-q:v", "3", "-f", "image2", "-update", "1", "-y", f"file:{target}"),
     ]
     try:
-        sandbox.run(argv, POSTER_LIMITS, video.parent)
+        sandbox.run(argv, POSTER_LIMITS, video, target)
         return encoding.encode(io.BytesIO(target.read_bytes()))
     except (sandbox.TooSlow, FileNotFoundError, AppError):
         return None

@@ -92,7 +92,7 @@ def probe(path: Path) -> Facts:
         *input_options(path, container_at(path)),
     ]
     try:
-        result = sandbox.run(argv, LIMITS, path.parent)
+        result = sandbox.run(argv, LIMITS, path)
     except sandbox.TooSlow:
         raise Refused(failures.BROKEN) from None
     if result.code:

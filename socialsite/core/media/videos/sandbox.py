@@ -1,7 +1,8 @@
 """Run ffmpeg and ffprobe with limits of the kernel; they parse files that strangers made.
 
 A program gets limited memory, processor time and file size, no environment but the least, no input,
-and a low priority. It dies with the thread that started it. Its output is read up to a maximum.
+and a low priority. It sees the file that it reads, the file that it writes and the system's own
+(`confined`). It dies with the thread that started it. Its output is read up to a maximum.
 util-linux, which is on every Debian, has `setpriv` and `prlimit`.
 """
 
@@ -10,6 +11,7 @@ import logging
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -17,6 +19,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from socialsite.core.media.videos import confined
+from socialsite.core.runtime import data_dir
 
 logger = logging.getLogger(__name__)
 
@@ -57,31 +62,36 @@ def missing_programs() -> list[str]:
     return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
-def limited(argv: Sequence[str], limits: Limits) -> list[str]:
+def limited(argv: Sequence[str], limits: Limits, read: Path, write: Path | None) -> list[str]:
     """Return the command line that runs a program within limits."""
+    files = (str(read), "" if write is None else str(write))
     return [
         *("setpriv", "--pdeathsig=KILL", "--no-new-privs", "--"),
         *("prlimit", f"--as={limits.memory_bytes}", f"--cpu={limits.cpu_seconds}"),
         *(f"--fsize={limits.file_bytes}", "--core=0", f"--nofile={FILES_MAX}", "--"),
-        *("nice", "-n", NICENESS, *argv),
+        *("nice", "-n", NICENESS, sys.executable, "-I", confined.__file__, *files, *argv),
     ]
 
 
 def run(
     argv: Sequence[str],
     limits: Limits,
-    directory: Path,
+    read: Path,
+    write: Path | None = None,
     on_tick: Callable[[bytes], None] | None = None,
 ) -> Result:
-    """Run a program in a directory; `on_tick` gets its newest output about every second.
+    """Run a program that sees the file `read` and, if given, creates the file `write`.
 
-    If `on_tick` raises, the program is killed. Raises TooSlow.
+    `on_tick` gets its newest output about every second. If it raises, the program is killed. Raises
+    TooSlow.
     """
+    if write is not None:
+        write.touch(mode=data_dir.OWN_FILE)  # only a file that is there can be allowed
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "MALLOC_ARENA_MAX": "2"}
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603  (the arguments are ours)
-            limited(argv, limits),
-            cwd=directory,
+            limited(argv, limits, read, write),
+            cwd="/",
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

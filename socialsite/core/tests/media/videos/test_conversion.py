@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from landlock import LandlockError, landlock_abi_version
 from PIL import Image
 
 from socialsite.core.events import relay
@@ -249,20 +251,52 @@ def test_a_video_that_no_post_has_yet_stays_when_it_is_ready(converted: Make) ->
 LIMITS = sandbox.Limits(seconds=20, cpu_seconds=5, memory_bytes=300 * 1024**2, file_bytes=10_000)
 
 
+def has_landlock() -> bool:
+    try:
+        return bool(landlock_abi_version())
+    except (OSError, LandlockError):
+        return False
+
+
 def limited(tmp_path: Path, code: str, **changes: Any) -> sandbox.Result:
     from dataclasses import replace
 
-    return sandbox.run(("/usr/bin/python3", "-c", code), replace(LIMITS, **changes), tmp_path)
+    source = tmp_path / "source"
+    source.write_bytes(b"a film")
+    argv = ("/usr/bin/python3", "-c", code)
+    return sandbox.run(argv, replace(LIMITS, **changes), source, tmp_path / "big")
 
 
 @pytest.mark.once
 def test_a_program_has_little_memory_processor_time_and_disk(tmp_path: Path) -> None:
     assert "MemoryError" in limited(tmp_path, "bytearray(400 * 1024**2)").error
     assert limited(tmp_path, "while True: pass", cpu_seconds=1).code in (-9, -24)
-    assert limited(tmp_path, "open('big', 'wb').write(bytes(20_000))").code != 0
+    assert limited(tmp_path, f"open('{tmp_path}/big', 'wb').write(bytes(20_000))").code != 0
     assert (tmp_path / "big").stat().st_size <= 10_000
     with pytest.raises(sandbox.TooSlow):
         limited(tmp_path, "import time; time.sleep(60)", seconds=1)
+
+
+@pytest.mark.once
+@pytest.mark.skipif(not has_landlock(), reason="the kernel has no Landlock")
+def test_a_program_sees_its_two_files_only(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"the film of somebody else")
+    own, made = tmp_path / "source", tmp_path / "big"
+    assert limited(tmp_path, f"print(open('{own}').read())").output == b"a film\n"
+    assert limited(tmp_path, f"open('{made}', 'w').write('x'); open('{made}').read()").code == 0
+    for path in (other, settings.BASE_DIR / "manage.py", "/etc/passwd", "/proc/self/environ"):
+        assert "PermissionError" in limited(tmp_path, f"open('{path}').read()").error, path
+    for code in (
+        f"open('{own}', 'a')",
+        f"open('{tmp_path}/new', 'w')",
+        f"os.unlink('{other}')",
+        f"os.rename('{made}', '{tmp_path}/moved')",
+        f"os.listdir('{tmp_path}')",
+        "open('/tmp/new', 'w')",
+    ):
+        assert "PermissionError" in limited(tmp_path, f"import os; {code}").error, code
+    assert other.read_bytes() == b"the film of somebody else"
 
 
 @pytest.mark.once
