@@ -19,7 +19,7 @@ from bench.support import harness, http
 
 CLIENTS = 8
 # Upper bounds of the ratio to the raw transaction.
-WORKS = {"publish": 14, "follow": 14, "like": 12, "comment": 14}
+WORKS = dict.fromkeys(("publish", "follow", "like", "comment"), 12)
 COMMENTS_A_SECOND = 150
 
 

@@ -101,6 +101,7 @@ def test_discover_has_tabs_for_posts_rising_and_people(
     press_tab(page, "Discover", "New people")
     person = page.locator("main .people .person").filter(has_text=f"@popular{kind}")
     expect(person).to_have_count(1)
+    expect(page.locator("#suggestions")).to_be_hidden()  # it has the same people
     press_tab(page, "Discover", "Recommended")
     expect(shown).to_have_count(1)
 
