@@ -137,12 +137,12 @@ def warm(feeds: Feeds, site: http.Site) -> None:
             goal(
                 "warm feed by API / the same bytes, requests/s",
                 loads[api].of(loads[json]),
-                at_least=0.2,
+                at_least=0.25,
             )
             goal(
                 "warm home page / the same bytes, requests/s",
                 loads[page].of(loads[html]),
-                at_least=0.1,
+                at_least=0.14,
             )
     spread = loads[api].percentile(99) / loads[api].percentile(50)
     feeds.report.goal(
