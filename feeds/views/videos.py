@@ -82,7 +82,8 @@ def video_texts(request: PageRequest, ident: str) -> HttpResponse:
     context: dict[str, Any] = {
         "video": found,
         "languages": captions.languages(),
-        "values": {"alt": found["alt"], "language": get_language()},
+        "alt": found["alt"],
+        "chosen": get_language(),
         "form_errors": {},
         "notices": messages.get_messages(request),
     }
@@ -93,7 +94,8 @@ def video_texts(request: PageRequest, ident: str) -> HttpResponse:
         _store_texts(request, owner, video)
     except (errors.InvalidInput, errors.RateLimited) as error:
         context["form_errors"] = error.fields or {"__all__": [error.detail]}
-        context["values"] = {name: request.POST.get(name, "") for name in ("alt", "language")}
+        context["alt"] = request.POST.get("alt", "")
+        context["chosen"] = request.POST.get("language", "")
         answer = render(request, "feeds/writing/video_texts.html", context, status=error.status)
         return api.add_headers(answer, error)
     messages.success(request, _("Your changes are saved."))
