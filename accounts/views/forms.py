@@ -10,10 +10,9 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import devices, sign_out_reasons, tokens
+from accounts import devices, queries, sign_out_reasons, tokens
 from accounts.api.serializers import INPUT_MAX
 from accounts.credentials import password_rules
-from accounts.models import User
 from accounts.naming import name_rules
 from accounts.request_auth import cookies
 from accounts.sign_in import known_devices
@@ -57,7 +56,7 @@ def entered(request: HttpRequest, pair: TokenPair, otherwise: str = "") -> HttpR
         cookies.put_device(response, cookies.device_of(request))
     user_id = tokens.decode_access(pair.access).user_id
     known_devices.remember(request, response, user_id)
-    user = User.objects.get(pk=user_id)
+    user = queries.by_id(user_id)
     put_language(response, user.language)
     cookies.put_account(request, response, user)
     return response

@@ -134,9 +134,8 @@ class PostContent(models.Model):
     # [{"id", "name", "thumb", "width", "height", "alt", "placeholder"}], names below MEDIA_ROOT.
     images = models.JSONField(default=list)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
-    # An uploaded video: {"id", "name", "poster", "placeholder", "width", "height", "seconds",
-    # "state", "failure"} as `core.media.videos.shown.entry_of` makes it, or null. It changes when
-    # the video is ready.
+    # An uploaded video as `core.media.videos.shown.entry_of` makes it, or null. It changes when the
+    # video is ready, and with its description and captions.
     video: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
     # `feeds.content.polls.definition.Definition`, or null; it never changes.
     poll: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)

@@ -17,7 +17,7 @@ from feeds.drafts import actions as drafts
 from feeds.drafts import queries as draft_queries
 from feeds.models import Kind
 from feeds.views import composer
-from socialsite.core import errors
+from socialsite.core import db, errors
 from socialsite.core.http import api, form_keys
 from socialsite.core.media.videos import captions, uploads
 from socialsite.core.media.videos import queries as videos_queries
@@ -102,15 +102,16 @@ def video_texts(request: PageRequest, ident: str) -> HttpResponse:
     return HttpResponseRedirect(request.path, status=303)
 
 
+@db.atomic
 def _store_texts(request: PageRequest, owner: int, video: int) -> None:
     """Store the fields of the form; a file with the language that was chosen for it."""
     if "remove" in request.POST:
         captions.remove(owner, video, request.POST["remove"])
         return
+    captions.describe(owner, video, request.POST.get("alt", ""))
     file = request.FILES.get("file")
     if file is not None:
         captions.put(owner, video, request.POST.get("language", ""), file.read())
-    captions.describe(owner, video, request.POST.get("alt", ""))
 
 
 @require_safe

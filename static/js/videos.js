@@ -2,7 +2,7 @@
 // while the site still prepares it.
 
 import { button, make } from "./lib/elements.js";
-import { sendInParts } from "./lib/parts.js";
+import { forget, sendInParts } from "./lib/parts.js";
 import { changed as formChanged, waitWhile } from "./lib/uploads.js";
 
 const place = document.querySelector("[data-composer] [data-video]");
@@ -19,7 +19,7 @@ function start() {
 
   let running = null; // the upload in work
   let chosen = null; // the file, for another try,
-  let at = {}; // which goes on where the last one broke off
+  const at = {}; // which goes on where the last one broke off
   let timer = 0;
 
   const id = make("input", { type: "hidden", name: "video" });
@@ -70,6 +70,7 @@ function start() {
     const stopped = running;
     running = chosen = null;
     stopped?.stop();
+    forget(UPLOADS, at);
     id.value = "";
     input.value = "";
     say("");
@@ -98,6 +99,8 @@ function start() {
     else take(video);
     saved();
   }
+
+  addEventListener("pagehide", () => running?.stop()); // the next page does not have the file
 
   // --- preparation ---
 
@@ -130,7 +133,7 @@ function start() {
   }
 
   input.addEventListener("change", () => {
-    at = {};
+    forget(UPLOADS, at);
     if (input.files[0]) upload(input.files[0]);
   });
 

@@ -11,6 +11,12 @@ const ELSEWHERE = 409;
 
 const reason = ({ fields, detail } = {}) => Object.values(fields || {}).flat().join(" ") || detail;
 
+/** Let the site forget an upload that nobody goes on with; a finished one keeps its video. */
+export function forget(url, place) {
+  if (place.id) fetch(`${url}/${place.id}`, { method: "DELETE", headers: csrf(), keepalive: true }).catch(() => {});
+  place.id = "";
+}
+
 /**
  * Send a file. `answer` is a promise of the video, of its `wrong` reason, or null after `stop`. `place` is an object that knows
  * the upload; with the same one a later call goes on where this one broke off.
@@ -67,8 +73,7 @@ export function sendInParts(url, file, place, progress) {
   function stop() {
     isStopped = true;
     request?.abort();
-    if (place.id) fetch(`${url}/${place.id}`, { method: "DELETE", headers: csrf(), keepalive: true }).catch(() => {});
-    place.id = "";
+    forget(url, place);
   }
 
   return { stop, answer: run() };

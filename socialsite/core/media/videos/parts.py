@@ -7,7 +7,6 @@ answer.
 """
 
 import contextlib
-import secrets
 from typing import TypedDict
 
 from django.db.models import Sum
@@ -61,7 +60,7 @@ def begin(owner_id: int, size: int) -> Progress:
     uploads.check(owner_id, size, waiting=others.aggregate(total=Sum("size"))["total"] or 0)
     if others.count() >= UPLOADS_MAX:
         raise QuotaExceeded
-    source = secrets.token_hex(16)
+    source = sources.new_name()
     now = db.now_ms()
     made = VideoUpload(owner_id=owner_id, source=source, size=size, changed_at=now)
     made.save(force_insert=True)
@@ -86,11 +85,14 @@ def add(owner_id: int, ident: int, offset: int, data: bytes) -> Progress:
     try:
         with concurrency.slow(concurrency.UPLOAD, owner_id), disk_space.room():
             upload = _write(owner_id, ident, offset, data)
-            if upload.received == upload.size and upload.video_id is None:
-                upload = _finish(upload)
+            if upload.received == upload.size:
+                upload = _finish(owner_id, ident)
     except UnsupportedMedia:
         drop(owner_id, ident)
         raise
+    except FileNotFoundError:  # a process died while it made the video
+        drop(owner_id, ident)
+        raise NotFound from None
     return _progress(upload)
 
 
@@ -113,26 +115,22 @@ def _write(owner_id: int, ident: int, offset: int, data: bytes) -> VideoUpload:
     return upload
 
 
-def _finish(upload: VideoUpload) -> VideoUpload:
-    """Make the video of a complete upload, once."""
-    path = sources.path_of(upload.source)
-    if not path.is_file():  # a process died while it made the video
-        drop(upload.owner_id, upload.pk)
-        raise NotFound
-    with path.open("rb") as file:
+@db.atomic
+def _finish(owner_id: int, ident: int) -> VideoUpload:
+    """Make the video of a complete upload, once: the answer to the last part may be asked twice.
+
+    Raises UnsupportedMedia; FileNotFoundError if the file is gone.
+    """
+    upload = _locked(owner_id, ident)
+    if upload.video_id is not None:
+        return upload
+    with sources.path_of(upload.source).open("rb") as file:
         uploads.check_container(file.read(HEAD))
     accepted = uploads.accept_source(upload.source, upload.size)
     with uploads.no_orphans(accepted):
-        return _store(upload, accepted)
-
-
-@db.atomic
-def _store(upload: VideoUpload, accepted: uploads.Upload) -> VideoUpload:
-    found = _locked(upload.owner_id, upload.pk)
-    if found.video_id is None:
-        found.video_id = uploads.store(upload.owner_id, accepted).pk
-        found.save(update_fields=["video_id"])
-    return found
+        upload.video_id = uploads.store(owner_id, accepted).pk
+        upload.save(update_fields=["video_id"])
+    return upload
 
 
 def _locked(owner_id: int, ident: int) -> VideoUpload:

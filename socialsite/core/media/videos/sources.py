@@ -37,9 +37,14 @@ def path_of(name: str) -> Path:
     return folder() / name
 
 
+def new_name() -> str:
+    """Return a random name of a source."""
+    return secrets.token_hex(16)
+
+
 def write(upload: IO[bytes]) -> str:
     """Store an upload as a source and return its name."""
-    name = secrets.token_hex(16)
+    name = new_name()
     path = path_of(name)
     upload.seek(0)
     try:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rest_framework.test import APIClient
 
+from accounts.models import User
 from socialsite.core import db
 from socialsite.core.media.videos import jobs, uploads
 from socialsite.core.models import Video
@@ -21,6 +23,18 @@ def media_root(settings: Any, tmp_path: Path) -> Path:
     settings.VIDEO_CONVERSION = True
     settings.MEDIA_MIN_FREE_PERCENT = 0
     return settings.MEDIA_ROOT
+
+
+@pytest.fixture
+def me(make_user: Callable[..., User]) -> User:
+    """A person who has videos."""
+    return make_user()
+
+
+@pytest.fixture
+def mine(me: User, api_for: Callable[..., APIClient]) -> APIClient:
+    """Their client of the API."""
+    return api_for(me)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,25 +52,6 @@ KEPT = """WEBVTT
 你好
 """
 PLAIN = b"WEBVTT\n\n00:01.000 --> 00:02.000\nhello\n"
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(settings: Any, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.VIDEO_CONVERSION = True
-    settings.MEDIA_MIN_FREE_PERCENT = 0
-
-
-@pytest.fixture
-def me(make_user: Make) -> User:
-    person: User = make_user()
-    return person
-
-
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    client: APIClient = api_for(me)
-    return client
 
 
 @pytest.fixture
@@ -235,6 +215,8 @@ def test_the_page_stores_the_description_and_captions(me: User, video: int) -> N
     page = text_of(answer, 400)
     assert "This is not a WebVTT file." in page
     assert "another</textarea>" in page
+    item.refresh_from_db()
+    assert item.alt == "a hill"  # neither is stored without the other
     assert browser.post(path, {"remove": "fr", "alt": "ignored"}).status_code == 303
     item.refresh_from_db()
     assert (item.alt, item.captions) == ("a hill", [])

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,25 +24,6 @@ pytestmark = pytest.mark.django_db
 Make = Callable[..., Any]
 UPLOADS = "/api/v1/media/uploads"
 DAY_MS = parts.DAY_MS
-
-
-@pytest.fixture(autouse=True)
-def _own_folder(settings: Any, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.VIDEO_CONVERSION = True
-    settings.MEDIA_MIN_FREE_PERCENT = 0
-
-
-@pytest.fixture
-def me(make_user: Make) -> User:
-    person: User = make_user()
-    return person
-
-
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    client: APIClient = api_for(me)
-    return client
 
 
 def begin(client: APIClient, size: int) -> str:
@@ -139,6 +119,17 @@ def test_one_goes_on_where_the_site_is(mine: APIClient) -> None:
     assert send(mine, ident, len(film), b"").json() == last
     assert_error(send(mine, ident, place, film[place:]), 409, "STALE_VERSION")
     assert Video.objects.count() == 1
+
+
+def test_a_video_that_is_asked_for_twice_at_once_is_made_once(me: User) -> None:
+    film = samples.video()
+    ident = int(parts.begin(me.pk, len(film))["id"])
+    made = parts.add(me.pk, ident, 0, film)["video"]
+    assert made is not None
+    # A second request saw the upload complete, and comes to the lock after the first.
+    assert parts._finish(me.pk, ident).video_id == int(made["id"])
+    video = Video.objects.get()
+    assert sources.path_of(video.source).read_bytes() == film
 
 
 def test_a_part_that_was_written_and_not_counted_is_written_again(
