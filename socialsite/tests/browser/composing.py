@@ -18,8 +18,11 @@ def open_composer(page: Page) -> Locator:
     """Show the tools of the composer, as somebody without JavaScript does; return the form."""
     form = page.get_by_test_id("composer")
     more = form.get_by_label("More for this post")
-    if more.is_visible():
+    tools = form.locator(".composer-tools")
+    expect(more.or_(tools).filter(visible=True)).not_to_have_count(0)  # the page may be on its way
+    if not tools.is_visible():
         more.click()
+    expect(tools).to_be_visible()
     return form
 
 
