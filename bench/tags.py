@@ -181,6 +181,7 @@ def measure(report: harness.Report, works: dict[str, Callable[[], Any]]) -> None
         ("counts of the busy tag", usual, 1.1),
         ("five tags of Discover", "SELECT 1", 30),
         ("page of tags in use", "SELECT 1", 30),
+        ("tags that begin alike", "page of tags in use", 12),
         ("publish with three tags", "publish without tags", 1.5),
     ):
         report.goal(f"{name} / {floor}", times[name].over(times[floor]), at_most=at_most)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from feeds import tiers
 from feeds.cards import hydration
@@ -120,18 +120,35 @@ def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Ca
     While nobody is picked, of everybody.
     """
     # Places first, from an index; the gate after: joined in one query, MariaDB reads every post.
-    posts = Post.objects.filter(visibility=Visibility.PUBLIC, is_deleted=False)
-    picked = list(RecommendedAuthor.objects.values_list("author_id", flat=True))
-    if picked:
-        posts = posts.filter(author_id__in=picked)
-    runs = page_filling.walk(partial(page_filling.newest, posts, "id"), cursor, size + 1)
-    return page_filling.fill(Hydration(reader_of(_id(viewer))).cards, runs, size)
+    run = partial(_public_places, tuple(_picked()) or None)
+    return page_of(viewer, run, cursor, size)
+
+
+@compiled
+def _picked() -> "QuerySet[RecommendedAuthor, int]":
+    return RecommendedAuthor.objects.values_list("author_id", flat=True)
+
+
+def _public_places(
+    author_ids: Collection[int] | None, cursor: Position | None, count: int
+) -> list[Position]:
+    rows = _public_rows(author_ids, cursor, count=count)
+    return [Position(*row) for row in rows]
+
+
+@compiled
+def _public_rows(
+    author_ids: Collection[int] | None, cursor: Position | None, *, count: int
+) -> "QuerySet[Post, tuple[int, int]]":
+    posts = Post.objects.filter(before(cursor), visibility=Visibility.PUBLIC, is_deleted=False)
+    if author_ids is not None:
+        posts = posts.filter(author_id__in=author_ids)
+    return posts.newest_first().values_list("position", "id")[:count]
 
 
 def newest_public(most: int) -> list[tuple[int, str]]:
     """Return the newest posts that guests may see: their ids and the usernames of their authors."""
-    posts = Post.objects.filter(visibility=Visibility.PUBLIC, is_deleted=False)
-    ids = [place.id for place in page_filling.newest(posts, "id", None, most)]
+    ids = [place.id for place in _public_places(None, None, most)]
     rows = visible_to(None).filter(pk__in=ids).newest_first()
     return list(rows.values_list("pk", "author__username"))
 
@@ -274,8 +291,13 @@ def post_counts(author_ids: Iterable[int]) -> dict[int, int]:
 
     Posts for named people, and those for the author alone, do not count.
     """
-    heads = AuthorHead.objects.filter(author_id__in=list(author_ids))
-    return dict(heads.values_list("author_id", F("post_count") - F("named_count")))
+    return {author: posts - named for author, posts, named in _post_counts(author_ids)}
+
+
+@compiled
+def _post_counts(author_ids: Iterable[int]) -> "QuerySet[AuthorHead, tuple[int, int, int]]":
+    heads = AuthorHead.objects.filter(author_id__in=author_ids)
+    return heads.values_list("author_id", "post_count", "named_count")
 
 
 class PostText(NamedTuple):

@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 
 from interactions.models import Comment, Counted, SubjectType
 from interactions.queries.counts import number_of
-from interactions.visibility import visible_to
+from interactions.visibility import shown_to, visible_to
 from socialsite.core.db import page_filling
 from socialsite.core.db.compiled import compiled
 from socialsite.core.positions import Page, Position, before
@@ -49,14 +49,26 @@ _COLUMNS = (
 
 
 def visible_rows(viewer_id: int | None, ids: Collection[int]) -> list[Row]:
-    """Return the rows of those comments that the reader may see, in no order."""
-    return [dict(zip(_COLUMNS, row, strict=True)) for row in _visible_rows(viewer_id, ids)]
+    """Return the rows of those comments that the reader may see, in no order.
+
+    Which tombstones are shown is asked only when there are some: MariaDB takes longer to read that
+    statement than to run the other.
+    """
+    found = [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(viewer_id, ids)]
+    shown = set(_shown(viewer_id, [row["id"] for row in found if row["deleted"]]))
+    return [row for row in found if not row["deleted"] or row["id"] in shown]
 
 
 @compiled
-def _visible_rows(viewer_id: int | None, ids: Collection[int]) -> "QuerySet[Comment, Any]":
+def _rows(viewer_id: int | None, ids: Collection[int]) -> "QuerySet[Comment, Any]":
     likes = number_of(Counted.LIKE, SubjectType.COMMENT, "id")
-    return visible_to(viewer_id).filter(pk__in=ids).annotate(likes=likes).values_list(*_COLUMNS)
+    found = shown_to(viewer_id).filter(Q(deleted=False) | Q(reply_count__gt=0), pk__in=ids)
+    return found.annotate(likes=likes).values_list(*_COLUMNS)
+
+
+@compiled
+def _shown(viewer_id: int | None, ids: Collection[int]) -> "QuerySet[Comment, int]":
+    return visible_to(viewer_id).filter(pk__in=ids).values_list("pk", flat=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from feeds import queries
 from feeds.cards.card import Card
 from feeds.models import PostTag, Tag, TagFollow, TrendingTag
 from socialsite.core import db
 from socialsite.core.db import page_filling
+from socialsite.core.db.compiled import compiled
 from socialsite.core.errors import NotFound
 from socialsite.core.positions import NEWEST, Page, Position
 from socialsite.core.text import tags
@@ -71,27 +72,56 @@ def matching(viewer: "Viewer", text: str, most: int) -> list[TagItem]:
     name = tags.beginning_of(text.strip().strip(tags.SIGNS))
     if name is None:
         return []
-    shown = Tag.objects.select_related("busy").filter(is_hidden=False)
-    shown = shown.filter(name__gte=name, name__lt=name + chr(0x10FFFF))
-    # A tag of other posts only is known to their readers.
-    shown = shown.filter(Exists(public().filter(tag_id=OuterRef("pk"))))
-    in_use = shown.filter(rank__isnull=False).order_by("-rank__score", "name")
-    found = dict.fromkeys([*in_use[:most], *shown.order_by("name")[:CONSIDERED]])
+    in_use = _in_use(name, name + chr(0x10FFFF), most=most)
+    found = dict.fromkeys([*in_use, *_first_named(name, name + chr(0x10FFFF))])
     items = _items(viewer, list(found))
     return sorted(items, key=lambda item: (-item["count_week"], item["name"]))[:most]
 
 
+@compiled
+def _in_use(first: str, last: str, *, most: int) -> "QuerySet[Tag]":
+    ranked = _known(first, last).filter(rank__isnull=False)
+    return ranked.order_by("-rank__score", "name")[:most]
+
+
+@compiled
+def _first_named(first: str, last: str) -> "QuerySet[Tag]":
+    return _known(first, last).order_by("name")[:CONSIDERED]
+
+
+def _known(first: str, last: str) -> "QuerySet[Tag]":
+    """Return the tags with names of a range that everybody may know: those of public posts.
+
+    The subquery selects a value instead of using EXISTS, for which MariaDB would read all posts.
+    """
+    shown = Tag.objects.select_related("busy").filter(is_hidden=False)
+    first_post = public().filter(tag_id=OuterRef("pk")).values("post_id")[:1]
+    return shown.alias(first_post=Subquery(first_post)).filter(
+        name__gte=first, name__lt=last, first_post__isnull=False
+    )
+
+
 def trending(viewer: "Viewer", most: int) -> list[TagItem]:
     """Return the tags that are in use now, by the last ranking."""
-    ranked = TrendingTag.objects.filter(tag__is_hidden=False).select_related("tag__busy")
-    rows = ranked.order_by("-score", "tag_id")[:most]
-    return [item for item in _items(viewer, [row.tag for row in rows]) if item["count_week"]]
+    found = [row.tag for row in _ranked(most=most)]
+    return [item for item in _items(viewer, found) if item["count_week"]]
+
+
+@compiled
+def _ranked(*, most: int) -> "QuerySet[TrendingTag]":
+    shown = TrendingTag.objects.filter(tag__is_hidden=False).select_related("tag__busy")
+    return shown.order_by("-score", "tag_id")[:most]
 
 
 def followed(user: "User") -> list[str]:
     """Return the names of the tags that a person follows, in their order."""
-    found = Tag.objects.filter(pk__in=_followed_ids(user.pk), is_hidden=False)
-    return list(found.order_by("name").values_list("name", flat=True))
+    return [name for _, name in _followed(user.pk)]
+
+
+@compiled
+def _followed(user_id: int) -> "QuerySet[TagFollow, tuple[int, str]]":
+    rows = TagFollow.objects.filter(user_id=user_id, tag__is_hidden=False)
+    return rows.order_by("tag__name").values_list("tag_id", "tag__name")
 
 
 def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Page[Card]:
@@ -102,12 +132,33 @@ def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Pag
 
 def posts_of_followed(user: "User", cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts with a tag that the person follows, newest first."""
-    ids = list(Tag.objects.filter(pk__in=_followed_ids(user.pk), is_hidden=False).values_list("pk"))
-    return queries.page_of(user, partial(_newest_of, [pk for (pk,) in ids]), cursor, size)
+    run = partial(_newest_of, [ident for ident, _ in _followed(user.pk)])
+    return queries.page_of(user, run, cursor, size)
 
 
 def _newest_of(tag_ids: Sequence[int], cursor: Position | None, count: int) -> list[Position]:
-    """Return the places of the next posts with any of these tags, each post once."""
+    """Return the places of the next posts with any of these tags, each post once.
+
+    Only the tags are read that have one: the newest posts of as many other tags are newer than
+    theirs. The cursor's own post is one of the newest, so it takes one more.
+    """
+    newest = dict(_newest(tag_ids, (cursor or NEWEST).ts_ms))
+    least = min(sorted(set(newest.values()), reverse=True)[: count + 1], default=0)
+    read = [ident for ident, position in newest.items() if position >= least]
+    found = _places(read, cursor, count)
+    complete = len(found) == count and found[-1].ts_ms >= least
+    if complete or len(read) == len(newest):
+        return found
+    return _places(list(newest), cursor, count)  # some were deleted since
+
+
+@compiled
+def _newest(tag_ids: Collection[int], ts_ms: int) -> "QuerySet[PostTag, tuple[int, int]]":
+    rows = PostTag.objects.filter(tag_id__in=tag_ids, position__lte=ts_ms)
+    return rows.values_list("tag_id").annotate(newest=Max("position"))
+
+
+def _places(tag_ids: Sequence[int], cursor: Position | None, count: int) -> list[Position]:
     if not tag_ids:
         return []
     ts_ms, post_id = cursor or NEWEST
@@ -120,10 +171,6 @@ def _newest_of(tag_ids: Sequence[int], cursor: Position | None, count: int) -> l
         rows.execute(db.united([select] * len(tag_ids)), values)
         places = {Position(*row) for row in rows.fetchall()}
     return sorted(places, reverse=True)[:count]
-
-
-def _followed_ids(user_id: int) -> "QuerySet[TagFollow, Any]":
-    return TagFollow.objects.filter(user_id=user_id).values("tag_id")
 
 
 def _items(viewer: "Viewer", found: Sequence[Tag]) -> list[TagItem]:
@@ -160,16 +207,18 @@ def counted(tag_ids: Collection[int], now: int) -> dict[int, list[int]]:
 
     Reads each of these posts."""
     found = {ident: [0] * WEEK_DAYS for ident in tag_ids}
-    if not found:
-        return found
-    counts = {
-        f"day{day}": Count("post_id", filter=Q(position__gt=now - (WEEK_DAYS - day) * DAY_MS))
-        for day in range(WEEK_DAYS)
-    }
-    rows = recent_public(now).filter(tag_id__in=found).values_list("tag_id").annotate(**counts)
-    for ident, *since in rows:
+    starts = [now - (WEEK_DAYS - day) * DAY_MS for day in range(WEEK_DAYS)]
+    for ident, *since in _posts_since(found, starts):
         found[ident] = [a - b for a, b in zip(since, [*since[1:], 0], strict=True)]
     return found
+
+
+@compiled
+def _posts_since(tag_ids: Collection[int], starts: Sequence[int]) -> "QuerySet[PostTag, Any]":
+    """Return the tags, and how many public posts they have since each of these times."""
+    rows = public().filter(tag_id__in=tag_ids, position__gt=starts[0]).values_list("tag_id")
+    counts = [Count("post_id", filter=Q(position__gt=start)) for start in starts]
+    return rows.annotate(**{f"since{number}": count for number, count in enumerate(counts)})
 
 
 def public() -> "QuerySet[PostTag]":

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from accounts import actions as accounts_actions
@@ -19,11 +21,15 @@ from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db
 from socialsite.core.errors import InvalidInput, NotFound, QuotaExceeded
+from socialsite.core.positions import Position
 from socialsite.tests.support.answers import assert_error, ids, walk
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
+EXAMPLES = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 V1 = "/api/v1/"
 FULL = pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers")
 
@@ -163,6 +169,52 @@ def test_followed_tags_have_a_timeline_of_their_own(
     assert ids(mine.get(f"{V1}feed/tags")) == []
     assert_error(APIClient().get(f"{V1}feed/tags"), 401, "NOT_AUTHENTICATED")
     assert_error(APIClient().put(f"{V1}tags/tea/follow"), 401, "NOT_AUTHENTICATED")
+
+
+@EXAMPLES
+@example(  # only the third tag has the newest post that is left
+    rows={(1, 12, 1), (1, 5, 1), (2, 11, 1), (3, 10, 1), (3, 9, 1)},
+    count=1,
+    start=0,
+    newest_left=9,
+    spared=6,
+)
+@given(
+    rows=st.sets(st.tuples(st.integers(1, 6), st.integers(1, 12), st.integers(1, 3)), min_size=9),
+    count=st.integers(1, 4),
+    start=st.integers(0, 30),
+    newest_left=st.integers(1, 12),
+    spared=st.integers(1, 6),
+)
+def test_the_next_posts_of_tags_are_exact(
+    rows: set[tuple[int, int, int]],
+    count: int,
+    start: int,
+    newest_left: int,
+    spared: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Although the newest posts of all tags but one are deleted between the two reads."""
+    PostTag.objects.all().delete()
+    PostTag.objects.bulk_create(
+        PostTag(tag_id=tag, position=position, post_id=post, author_id=1, is_public=True)
+        for tag, position, post in rows
+    )
+    read = queries._newest
+
+    def deleting(*args: Any) -> Any:
+        found = read(*args)
+        PostTag.objects.filter(position__gt=newest_left).exclude(tag=spared).delete()
+        return found
+
+    kept = {row for row in rows if row[0] == spared or row[1] <= newest_left}
+    places = sorted({Position(position, post) for _, position, post in kept}, reverse=True)
+    cursors = [None, *(Position(position, post) for _, position, post in sorted(rows))]
+    cursor = cursors[start % len(cursors)]
+    older = [place for place in places if cursor is None or place < cursor]
+    with monkeypatch.context() as patched:
+        patched.setattr(queries, "_newest", deleting)
+        assert queries._newest_of(range(1, 7), cursor, count) == older[:count]
 
 
 def test_follows_are_bounded(me: User, monkeypatch: pytest.MonkeyPatch) -> None:
