@@ -16,10 +16,9 @@ from feeds import queries
 from feeds.cards.card import Card
 from feeds.models import PostTag, Tag, TagFollow, TrendingTag
 from socialsite.core import db
-from socialsite.core.db import page_filling
 from socialsite.core.db.compiled import compiled
 from socialsite.core.errors import NotFound
-from socialsite.core.positions import NEWEST, Page, Position
+from socialsite.core.positions import NEWEST, Page, Position, before
 from socialsite.core.text import tags
 from socialsite.core.text.spans import tag_of
 
@@ -126,8 +125,19 @@ def _followed(user_id: int) -> "QuerySet[TagFollow, tuple[int, str]]":
 
 def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts with a tag, newest first."""
-    rows = PostTag.objects.filter(tag_id=tag.pk)
-    return queries.page_of(viewer, partial(page_filling.newest, rows, "post_id"), cursor, size)
+    return queries.page_of(viewer, partial(_places, tag.pk), cursor, size)
+
+
+def _places(tag_id: int, cursor: Position | None, count: int) -> list[Position]:
+    return [Position(*row) for row in _rows(tag_id, cursor, count=count)]
+
+
+@compiled
+def _rows(
+    tag_id: int, cursor: Position | None, *, count: int
+) -> "QuerySet[PostTag, tuple[int, int]]":
+    rows = PostTag.objects.filter(before(cursor, "position", "post_id"), tag_id=tag_id)
+    return rows.order_by("-position", "-post_id").values_list("position", "post_id")[:count]
 
 
 def posts_of_followed(user: "User", cursor: Position | None, size: int) -> Page[Card]:
@@ -145,11 +155,11 @@ def _newest_of(tag_ids: Sequence[int], cursor: Position | None, count: int) -> l
     newest = dict(_newest(tag_ids, (cursor or NEWEST).ts_ms))
     least = min(sorted(set(newest.values()), reverse=True)[: count + 1], default=0)
     read = [ident for ident, position in newest.items() if position >= least]
-    found = _places(read, cursor, count)
+    found = _places_of(read, cursor, count)
     complete = len(found) == count and found[-1].ts_ms >= least
     if complete or len(read) == len(newest):
         return found
-    return _places(list(newest), cursor, count)  # some were deleted since
+    return _places_of(list(newest), cursor, count)  # some were deleted since
 
 
 @compiled
@@ -158,7 +168,7 @@ def _newest(tag_ids: Collection[int], ts_ms: int) -> "QuerySet[PostTag, tuple[in
     return rows.values_list("tag_id").annotate(newest=Max("position"))
 
 
-def _places(tag_ids: Sequence[int], cursor: Position | None, count: int) -> list[Position]:
+def _places_of(tag_ids: Sequence[int], cursor: Position | None, count: int) -> list[Position]:
     if not tag_ids:
         return []
     ts_ms, post_id = cursor or NEWEST
