@@ -30,6 +30,7 @@ class Act(models.TextChoices):
     UNRECOMMEND = "unrecommend", _("removed from the recommended authors")
     HIDE_TAG = "hide_tag", _("hid a tag")
     SHOW_TAG = "show_tag", _("showed a hidden tag again")
+    SITE = "site", _("changed the settings of the site")
     REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")
     PASSWORD = "password", _("changed the password")
     RECOVER = "recover", _("set the password by e-mail")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from accounts.request_auth.requests import Viewer
 
 NEW_COUNT_MAX = 99
+Ids = Collection[int]
 # Versions of a page: those of an article are long.
 VERSIONS_MAX = 20
 # People on the page of an audience.
@@ -92,8 +93,8 @@ def media_posts(viewer: "Viewer", author_id: int, cursor: Position | None, size:
 
 def places_of(author_id: int, cursor: Position | None, count: int) -> list[Position]:
     """Return the places of an author's next posts; whether a reader may see them is not asked."""
-    posts = Post.objects.filter(author_id=author_id, is_deleted=False)
-    return page_filling.newest(posts, "id", cursor, count)
+    rows = Post.objects.filter(author_id=author_id, is_deleted=False)
+    return page_filling.newest(rows, "id", cursor, count)
 
 
 def _with_media(ids: Collection[int]) -> set[int]:
@@ -120,8 +121,7 @@ def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Ca
     While nobody is picked, of everybody.
     """
     # Places first, from an index; the gate after: joined in one query, MariaDB reads every post.
-    run = partial(_public_places, tuple(_picked()) or None)
-    return page_of(viewer, run, cursor, size)
+    return page_of(viewer, partial(_public_places, tuple(_picked()) or None), cursor, size)
 
 
 @compiled
@@ -129,16 +129,13 @@ def _picked() -> "QuerySet[RecommendedAuthor, int]":
     return RecommendedAuthor.objects.values_list("author_id", flat=True)
 
 
-def _public_places(
-    author_ids: Collection[int] | None, cursor: Position | None, count: int
-) -> list[Position]:
-    rows = _public_rows(author_ids, cursor, count=count)
-    return [Position(*row) for row in rows]
+def _public_places(ids: Ids | None, cursor: Position | None, count: int) -> list[Position]:
+    return [Position(*row) for row in _public_rows(ids, cursor, count=count)]
 
 
 @compiled
 def _public_rows(
-    author_ids: Collection[int] | None, cursor: Position | None, *, count: int
+    author_ids: Ids | None, cursor: Position | None, *, count: int
 ) -> "QuerySet[Post, tuple[int, int]]":
     posts = Post.objects.filter(before(cursor), visibility=Visibility.PUBLIC, is_deleted=False)
     if author_ids is not None:
@@ -296,8 +293,8 @@ def post_counts(author_ids: Iterable[int]) -> dict[int, int]:
 
 @compiled
 def _post_counts(author_ids: Iterable[int]) -> "QuerySet[AuthorHead, tuple[int, int, int]]":
-    heads = AuthorHead.objects.filter(author_id__in=author_ids)
-    return heads.values_list("author_id", "post_count", "named_count")
+    rows = AuthorHead.objects.filter(author_id__in=author_ids)
+    return rows.values_list("author_id", "post_count", "named_count")
 
 
 class PostText(NamedTuple):
@@ -398,7 +395,6 @@ def named_people(author: "User", post_id: int) -> list[relations_queries.Person]
 
 
 def _named(author_id: int, post_id: int) -> "QuerySet[PostAudience]":
-    named = PostAudience.objects.filter(
-        post_id=post_id, user__banned_at__isnull=True, user__deleted_at__isnull=True
-    )
+    is_open = {"user__banned_at__isnull": True, "user__deleted_at__isnull": True}
+    named = PostAudience.objects.filter(post_id=post_id, **is_open)
     return named.exclude(user_id__in=relations_queries.blocked_ids(author_id))

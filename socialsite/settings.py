@@ -3,6 +3,7 @@
 Every setting of a deployer comes from `socialsite.env`; no other module reads the environment.
 """
 
+import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,7 @@ MIDDLEWARE = [
     "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "socialsite.pages.middleware.SiteSettings",
     "socialsite.pages.embeds.Embeds",
     "socialsite.pages.middleware.AdminOnlySession",
     "django.middleware.locale.LocaleMiddleware",
@@ -233,7 +235,7 @@ NAME_POLICY = ENV.NAME_POLICY
 LOGIN_ERRORS = ENV.LOGIN_ERRORS
 PASSWORD_RESET_TIMEOUT = 3600
 STAFF_TOTP = ENV.STAFF_TOTP
-OTP_TOTP_ISSUER = "socialsite"
+OTP_TOTP_ISSUER = ENV.SITE_NAME
 
 # --- budgets: socialsite.core.rate_limits.budgets has the table ----------------------------------
 BUDGETS = ENV.rates
@@ -249,6 +251,9 @@ else:
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM or f"noreply@{urlsplit(SITE_URL).hostname}"
 SECURITY_CONTACT = ENV.SECURITY_CONTACT
+SITE_NAME = ENV.SITE_NAME
+VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
+SIGN_UP = ENV.SIGN_UP
 
 # --- relations, feeds, interactions -------------------------------------------------------------
 FOLLOW_LIMIT = ENV.FOLLOW_LIMIT

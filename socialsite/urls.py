@@ -1,7 +1,7 @@
 """All addresses: pages, API, admin, sockets."""
 
 from django.contrib import admin
-from django.urls import include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import set_language
@@ -9,6 +9,7 @@ from django.views.i18n import set_language
 from feeds.api.urls import person_patterns
 from relations.api.urls import suggestion_patterns
 from socialsite.api.schema import DocsView, SchemaView
+from socialsite.api.site import OneSite
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
 from socialsite.metrics import metrics
@@ -23,7 +24,7 @@ handler404 = views.not_found
 handler500 = views.server_error
 
 # The most requested addresses come first: they are compared in order.
-api_v1 = [
+api_v1: list[URLPattern | URLResolver] = [
     path("", include("feeds.api.urls")),
     path("", include(suggestion_patterns)),
     path("", include("accounts.api.urls")),
@@ -31,6 +32,7 @@ api_v1 = [
     path("", include("relations.api.urls")),
     path("", include("interactions.api.urls")),
     path("", include("socialsite.core.media.urls")),
+    path("site", OneSite.as_view()),
 ]
 
 choose_language = require_POST(takes(POST=(budgets.LANGUAGE,))(set_language))

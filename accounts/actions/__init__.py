@@ -33,6 +33,7 @@ from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
 from accounts.actions.signing_in import Proof, check_password, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
+from accounts.actions.site import change_site
 from accounts.actions.two_factor import (
     begin_two_factor,
     check_two_factor,
@@ -50,6 +51,7 @@ __all__ = [
     "begin_two_factor",
     "change_email",
     "change_password",
+    "change_site",
     "check_password",
     "check_profile",
     "check_two_factor",

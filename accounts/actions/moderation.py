@@ -96,6 +96,16 @@ def reset_two_factor(user: User, actor: User | None = None, address: str = "") -
         write_of(Act.OTP_RESET, user)
 
 
+def check_admin(actor: User | None) -> None:
+    """Raise Forbidden or TwoFactorNeeded unless the actor is an admin now; the row stays locked."""
+    if actor is None:
+        return
+    now = User.objects.select_for_update().get(pk=actor.pk)
+    if not now.is_superuser:
+        raise Forbidden
+    two_factor.check_staff(now)
+
+
 def role_names(roles: int) -> list[str]:
     """Return the names of the bits in `User.roles`."""
     return [role.name.lower() for role in Role if roles & role]

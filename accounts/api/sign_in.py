@@ -38,6 +38,7 @@ class Register(OpenView):
         responses={
             201: serializers.SignInSerializer,
             400: Errors,
+            403: Errors,
             409: Errors,
             429: Errors,
             503: Errors,

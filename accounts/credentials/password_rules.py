@@ -17,7 +17,6 @@ from accounts.validators import UNPRINTABLE, Texts
 SEED_MIN, SEED_MAX = 6, 16
 PASSWORD = re.compile(rf"[A-Za-z0-9@#$&.]{{{SEED_MIN},{SEED_MAX}}}")
 ASVS_MIN, ASVS_MAX = 8, 128
-SITE_NAME = "socialsite"
 
 
 def mistakes(value: str, username: str, nickname: str) -> Texts:
@@ -27,7 +26,7 @@ def mistakes(value: str, username: str, nickname: str) -> Texts:
         return [hint()]
     if value.lower() in (username.lower(), nickname.lower()):
         return [_("The password must not be one of your names.")]
-    if value.lower() == SITE_NAME or _is_common(value):
+    if value.lower() == settings.SITE_NAME.lower() or _is_common(value):
         return [_("This password is too common.")]
     return []
 

@@ -7,6 +7,7 @@ and no table and no queue stores them.
 
 import logging
 from collections.abc import Callable
+from email.utils import formataddr, parseaddr
 
 from django.conf import settings
 from django.core.mail import EmailMessage
@@ -20,6 +21,7 @@ from accounts import queries
 from accounts.audit import Act
 from accounts.mail import links
 from accounts.models import User
+from socialsite.core import site
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
 
@@ -201,12 +203,19 @@ def _address(page: str, *args: str) -> str:
     return settings.SITE_URL + reverse(page, args=args)
 
 
+def _sender() -> str:
+    """Return the sender: EMAIL_FROM with its own name, or with that of the site."""
+    name, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    return formataddr((name or site.current().name, address))
+
+
 def _message(to: str, subject: str, *paragraphs: str, name: str = "") -> EmailMessage:
     """Return a mail; fills in `%(site)s` and `%(name)s` in its paragraphs."""
     values = {"site": settings.SITE_URL, "name": name}
     filled = [part % values if "%(" in part else part for part in paragraphs]
     return EmailMessage(
         subject=subject,
+        from_email=_sender(),
         body="\n\n".join(filled) + "\n",
         to=[to],
         headers={"Auto-Submitted": "auto-generated"},

@@ -7,6 +7,7 @@ from django.contrib.admin import AdminSite
 from django.http import HttpRequest
 
 from accounts.credentials import two_factor
+from socialsite.core import site
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
 
@@ -19,6 +20,10 @@ class SiteAdmin(AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         """Return True for staff, with the second factor if the site requires it (STAFF_TOTP)."""
         return super().has_permission(request) and not two_factor.is_missing(request.user)  # type: ignore[arg-type]
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Name the site."""
+        return super().each_context(request) | {"site_header": site.current().name}
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:
         """Wrap an admin page: forms that staff submit are rate limited."""

@@ -12,7 +12,8 @@ from accounts.credentials import two_factor
 from accounts.models import User
 from accounts.sign_in import attempts
 from accounts.tokens import Principal, TokenPair
-from socialsite.core.errors import NotFound, OtpRequired
+from socialsite.core import site
+from socialsite.core.errors import NotFound, OtpRequired, SignUpClosed
 from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import allowances, buckets, budgets
 from socialsite.core.requests import request_budgets
@@ -60,9 +61,11 @@ def sign_up(
 ) -> tuple[User, TokenPair]:
     """Create an account and sign in; an e-mail address, if given, receives a confirmation link.
 
-    Raises RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new
-    accounts from one place.
+    Raises SignUpClosed, RegMatchError or DuplicatedUser; RateLimited after many of these, or after
+    many new accounts from one place.
     """
+    if not site.current().is_open:
+        raise SignUpClosed
     takes = request_budgets.of_sign_up(request, email)
     with attempts.sign_up(request), allowances.spent(takes):
         user = actions.register(username, nickname, password, unconfirmed=email)

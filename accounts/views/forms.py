@@ -28,6 +28,7 @@ SHOWN = (
     errors.DuplicatedUser,
     errors.InvalidInput,
     errors.RateLimited,
+    errors.SignUpClosed,
 )
 
 

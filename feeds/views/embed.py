@@ -16,7 +16,7 @@ from feeds.cards import repost_grouping
 from feeds.cards.card import Card
 from feeds.content.plain_text import plain_of
 from feeds.models import OPEN
-from socialsite.core import errors
+from socialsite.core import errors, site
 from socialsite.core.http import api, content_policy
 from socialsite.core.requests.request_budgets import READS, takes
 
@@ -69,7 +69,7 @@ def post_embed_code(request: PageRequest, post_id: str) -> HttpResponse:
 def label_of(card: Card) -> str:
     """Return the name of the frame of a post."""
     name = card["author"]["nickname"] or card["author"]["username"]
-    return _("Post by %(name)s on socialsite") % {"name": name}
+    return _("Post by %(name)s on %(site)s") % {"name": name, "site": site.current().name}
 
 
 def code_of(request: HttpRequest, card: Card, width: int, height: int) -> str:

@@ -19,6 +19,7 @@ from feeds.cards import repost_grouping
 from feeds.cards.card import Card
 from feeds.content.plain_text import plain_of
 from feeds.discovery.tags import queries as tag_queries
+from socialsite.core import site
 from socialsite.core.requests.request_budgets import READS, takes
 from socialsite.core.text.spans import beginning
 
@@ -60,7 +61,7 @@ def tag_feed(request: PageRequest, name: str) -> HttpResponse:
 def _answer(request: HttpRequest, page: str, title: str, posts: Sequence[Card]) -> HttpResponse:
     """Return the feed of a page; a cache must ask each time whether it is still right."""
     feed = _Feed(
-        title=_allowed(f"{title} · socialsite"),
+        title=_allowed(f"{title} · {site.current().name}"),
         link=request.build_absolute_uri(page),
         description="",
         language=get_language(),

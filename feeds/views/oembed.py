@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from accounts.request_auth.requests import PageRequest
 from feeds import queries
 from feeds.views import embed
-from socialsite.core import errors
+from socialsite.core import errors, site
 from socialsite.core.http import api
 from socialsite.core.requests.request_budgets import READS, takes
 
@@ -38,7 +38,7 @@ def oembed(request: PageRequest) -> HttpResponse:
         "title": embed.label_of(card),
         "author_name": author["nickname"] or author["username"],
         "author_url": request.build_absolute_uri(reverse("profile", args=[author["username"]])),
-        "provider_name": "socialsite",
+        "provider_name": site.current().name,
         "provider_url": request.build_absolute_uri("/"),
         "cache_age": FRESH_SECONDS,
         "html": embed.code_of(request, card, width, height),

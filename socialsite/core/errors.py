@@ -245,6 +245,13 @@ class StaleVersion(AppError):
     message = _("This was changed in the meantime. Please look at the present version first.")
 
 
+class SignUpClosed(AppError):
+    """The site takes no new accounts."""
+
+    code, name, status = 30, "SIGN_UP_CLOSED", 403
+    message = _("Nobody can sign up at the moment.")
+
+
 class QuotaExceeded(AppError):
     """The person has as many of these as one may have."""
 

@@ -1,8 +1,8 @@
-"""Tables of the core: outbox, idempotency keys, uploaded pictures, allowances, schedule."""
+"""Tables of the core: site settings, outbox, idempotency keys, pictures, allowances, schedule."""
 
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from socialsite.core.ids import new_id
 
@@ -40,6 +40,56 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.aggregate_id}"
+
+
+class SiteSettings(models.Model):
+    """What staff say about the site: one row, which `core.site` reads. Empty: the environment's."""
+
+    THE_ROW = 1
+    NAME_MAX, WORDS_MAX, CONTACT_MAX = 40, 300, 200
+
+    class SignUp(models.TextChoices):
+        """Who may create an account."""
+
+        OPEN = "open", pgettext_lazy("sign-up", "open to everybody")
+        CLOSED = "closed", pgettext_lazy("sign-up", "closed")
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=THE_ROW)
+    name = models.CharField(
+        max_length=NAME_MAX, blank=True, default="", verbose_name=gettext_lazy("name")
+    )
+    description_en = models.CharField(
+        max_length=WORDS_MAX,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("description in English"),
+    )
+    description_zh_hans = models.CharField(
+        max_length=WORDS_MAX,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("description in Chinese"),
+    )
+    contact = models.CharField(
+        max_length=CONTACT_MAX,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("contact"),
+        help_text=gettext_lazy("an e-mail address, or a page: https://…"),
+    )
+    sign_up = models.CharField(
+        max_length=16,
+        choices=SignUp.choices,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("sign-up"),
+    )
+
+    class Meta:
+        verbose_name = verbose_name_plural = gettext_lazy("the site")
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class IdempotencyKey(models.Model):

@@ -34,6 +34,7 @@ from feeds.discovery.search import language
 from feeds.models import PostContent, Visibility
 from feeds.views import audience
 from interactions.models import CommentContent, Report
+from socialsite.core import site
 from socialsite.core.http import form_keys
 from socialsite.core.http.csrf_tokens import token_of
 from socialsite.core.media import video_links
@@ -301,6 +302,8 @@ GLOBALS: dict[str, Any] = {
     "url": url,
     "reading": cookies.reading,
     "form_key": form_keys.hidden_input,
+    "site": site.current,
+    "known_site": site.known,
     "layout_of": Layout,
     "unread": unread,
     "avatar_hue": avatar_hue,

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from markupsafe import Markup, escape
 
 from interactions import queries as interactions_queries
+from socialsite.core import site
 from socialsite.core.cache import reads
 from socialsite.core.http import form_keys
 from socialsite.pages.cached_html import FACE, FACES, cached_frame, cached_html, face
@@ -59,6 +60,8 @@ class Layout:
             self._values["id"] = user.pk
             if path == self._values["me_url"]:
                 self._at = "me"
+        self.site = site.known() if bare else site.current()
+        self._values["site"] = self.site.name
 
     def _way_back(self) -> str:
         """Return where a change of language leads back to.
@@ -83,7 +86,9 @@ class Layout:
     @property
     def header(self) -> Markup:
         """The bar of the site."""
-        return self._frame("header", self._at, self.member, self._bare, self._language)
+        return self._frame(
+            "header", self._at, self.member, self._bare, self.site.is_open, self._language
+        )
 
     @property
     def preferences(self) -> Markup:
@@ -93,7 +98,7 @@ class Layout:
     @property
     def side(self) -> Markup:
         """The panels beside the page."""
-        return cached_html(_TEMPLATE, "side", self._at, self.member, self._bare)
+        return cached_html(_TEMPLATE, "side", self._at, self.member, self._bare, self.site.is_open)
 
     @property
     def end(self) -> Markup:

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_noop
 
 MEMBERS = gettext_noop(
-    "On socialsite people share texts, pictures, articles and links to videos. Your home page"
+    "On %(site)s people share texts, pictures, articles and links to videos. Your home page"
     " shows everything that the people you follow share with you, newest first."
 )
 GUESTS = gettext_noop(

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.core import errors
+from socialsite.core import errors, site
 from socialsite.core.http import api, content_policy
 from socialsite.core.http.server import body_limits
 from socialsite.core.runtime import memory
@@ -25,6 +25,18 @@ API_FILE = 'attachment; filename="api.json"'
 # Above this body size memory is given back afterwards.
 LARGE_BODY = 100 * body_limits.KILO
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+class SiteSettings:
+    """Reads the settings of the site along with the first round trip of the request."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer."""
+        with site.along():
+            return self.get_response(request)
 
 
 class RequestGuard:

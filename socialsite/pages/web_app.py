@@ -15,6 +15,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import conditional_page, require_safe
 
+from socialsite.core import site
 from socialsite.core.requests.request_budgets import READS, takes
 
 FRESH = {"Cache-Control": "public, max-age=3600"}
@@ -30,13 +31,15 @@ FILES = ("css/tokens.css", "css/site.css", "js/theme.js", "img/logo.svg", "img/f
 @takes(GET=READS)
 def manifest(request: HttpRequest) -> HttpResponse:
     """The web app manifest (W3C), in the language of the browser."""
+    here = site.current()
+    about = _(
+        "A social site without an algorithm: all posts of the people you follow, newest first."
+    )
     values = {
         "id": "/",
-        "name": "socialsite",
-        "short_name": "socialsite",
-        "description": _(
-            "A social site without an algorithm: all posts of the people you follow, newest first."
-        ),
+        "name": here.name,
+        "short_name": here.name,
+        "description": here.description or about,
         "lang": translation.get_language(),
         "dir": "ltr",
         "start_url": "/",

@@ -28,6 +28,7 @@ LIFETIMES = {
     "accounts.cache.FENCE_TTL_MS": HOUR_MS,
     "accounts.cache.FLOOR_TTL_MS": HOUR_MS,
     "accounts.live_hints.ONLINE_MS": HOUR_MS,
+    "socialsite.core.site.CACHE.ttl_ms": HOUR_MS,
     "feeds.cache.READERS.ttl_ms": HOUR_MS,
     "feeds.cache.READER_TTL_MS": HOUR_MS,
     "feeds.cache.READER_MAX_MS": 2 * HOUR_MS,

@@ -553,7 +553,8 @@ def test_by_default_mails_are_files_in_the_data_directory(
     (file,) = (tmp_path / "mail").iterdir()
     raw = file.read_bytes().rpartition(b"\n---")[0]
     message = message_from_bytes(raw, policy=policy.default)
-    assert (message["To"], message["From"]) == (ADDRESS, settings.DEFAULT_FROM_EMAIL)
+    sender = f"socialsite <{settings.DEFAULT_FROM_EMAIL}>"
+    assert (message["To"], message["From"]) == (ADDRESS, sender)
     address = f"/recover/{token_in(message.get_content())}"
     page = client.get(address, follow=True)
     assert 'value="alice1"' in page.content.decode()

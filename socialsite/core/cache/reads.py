@@ -18,7 +18,7 @@ The family: `Read` is one answer. `ById` has an answer for each id, and knows wh
 `interactions.cache` the marks that a person set on some ids (likes, bookmarks, votes).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from socialsite.core.cache.lease import Lease, LeaseCache, Lookup
@@ -76,6 +76,15 @@ def ask(*reads: Read[Any]) -> None:
         batch.run()
         for read in asked:
             read.take()
+
+
+def join(read: Read[Any], batch: Batch) -> Callable[[], None]:
+    """Ask for a read in a batch of others, unless it was; return what receives the replies."""
+    if read.is_asked:
+        return lambda: None
+    read.is_asked = True
+    read.ask(batch)
+    return read.take
 
 
 def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:

@@ -27,6 +27,7 @@ from django_redis import get_redis_connection
 from redis.exceptions import NoScriptError
 
 from socialsite.core import db
+from socialsite.core.redis.along import along, taken
 from socialsite.core.redis.circuit_breaker import RedisDown, breaker
 from socialsite.core.redis.wire import wire_of
 
@@ -35,6 +36,7 @@ __all__ = [
     "Promise",
     "RedisDown",
     "Script",
+    "along",
     "backlog",
     "breaker",
     "bypassed",
@@ -291,6 +293,13 @@ class Batch:
 
     def run(self) -> None:
         """Send the commands added since the last run; never raises RedisDown."""
+        join = taken() if self._keys or self._commands else None
+        receive = join(self) if join else None
+        self._run()
+        if receive:
+            receive()
+
+    def _run(self) -> None:
         keys, gets, self._keys, self._gets = self._keys, self._gets, [], []
         commands, promises, self._commands, self._promises = self._commands, self._promises, [], []
         if keys:

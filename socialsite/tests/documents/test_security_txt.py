@@ -9,6 +9,7 @@ from django.test import Client
 ADDRESS = "/.well-known/security.txt"
 
 
+@pytest.mark.django_db
 def test_the_contact_is_published_in_the_form_of_rfc_9116(settings: Any) -> None:
     settings.SECURITY_CONTACT = "mailto:security@social.example"
     settings.SITE_URL = "https://social.example"

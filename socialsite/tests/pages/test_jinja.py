@@ -143,10 +143,10 @@ def test_the_bar_of_the_site_has_the_values_of_its_request_escaped() -> None:
     """It is made once for all readers."""
     made = []
     for name in ("<Ann>", "Bob"):
-        values = dict.fromkeys(("badge", "me_url", "avatar", "hidden"), "")
+        values = dict.fromkeys(("badge", "me_url", "avatar", "hidden", "site"), "")
         values |= {"name": name, "username": f"{name}1", "next": f'/?q="{name}'}
         made.append(
-            cached_html.cached_frame(values, "_layout.html", "header", "", True, False, "en")
+            cached_html.cached_frame(values, "_layout.html", "header", "", True, False, True, "en")
         )
     ann, bob = made
     assert "<b>&lt;Ann&gt;</b><small>@&lt;Ann&gt;1</small>" in ann
@@ -154,7 +154,7 @@ def test_the_bar_of_the_site_has_the_values_of_its_request_escaped() -> None:
     assert "Ann" not in bob
     assert ann.replace("&lt;Ann&gt;", "Bob") == bob
     values["next"] = '/?q="<Ann>'
-    guest = cached_html.cached_frame(values, "_layout.html", "header", "", False, False, "en")
+    guest = cached_html.cached_frame(values, "_layout.html", "header", "", False, False, True, "en")
     assert 'name="next" value="/?q=&#34;&lt;Ann&gt;"' in guest
 
 

@@ -1,0 +1,24 @@
+"""What admins say about the site."""
+
+from accounts.actions.moderation import check_admin
+from accounts.audit import Act, note
+from accounts.models import User
+from socialsite.core import db, site
+from socialsite.core.models import SiteSettings
+
+
+@db.atomic
+def change_site(values: dict[str, str], actor: User | None = None, address: str = "") -> None:
+    """Set fields of the site's settings; "" is the value of the environment.
+
+    Admins only; raises Forbidden or TwoFactorNeeded. The audit entry names the fields.
+    """
+    check_admin(actor)
+    row = site.stored()
+    changed = sorted(name for name, value in values.items() if getattr(row, name) != value)
+    if not changed:
+        return
+    for name in changed:
+        setattr(row, name, values[name])
+    site.save(row)
+    note(actor, Act.SITE, "site", SiteSettings.THE_ROW, {"fields": changed}, address)

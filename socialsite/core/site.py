@@ -1,0 +1,141 @@
+"""What the site is: its name, its words, its contact, and whether people may sign up.
+
+Staff change it in the admin (`accounts.actions.site`); what they leave empty is the environment's.
+The row is cached under a lease, so every process shows a change at once. A request reads it along
+with its first round trip to Redis (`along`).
+"""
+
+import contextlib
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.utils.translation import get_language
+
+from socialsite.core import redis
+from socialsite.core.cache import reads
+from socialsite.core.cache.lease import LeaseCache
+from socialsite.core.cache.reads import Values
+from socialsite.core.cache.unpacked import Unpacked
+from socialsite.core.models import SiteSettings
+
+SignUp = SiteSettings.SignUp
+
+# If a process dies between its commit and the deletion, the old value is shown for so long.
+CACHE = LeaseCache("site", ttl_ms=60_000)
+_COLUMNS = ("name", "description_en", "description_zh_hans", "contact", "sign_up")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The site as people see it; `descriptions` has a text, perhaps empty, for each language."""
+
+    name: str
+    descriptions: Mapping[str, str]
+    contact: str
+    sign_up: SiteSettings.SignUp
+
+    @property
+    def is_open(self) -> bool:
+        """Whether people may sign up."""
+        return self.sign_up == SignUp.OPEN
+
+    @property
+    def description(self) -> str:
+        """The words about the site in the reader's language, or in the other one."""
+        own = self.descriptions.get(get_language() or settings.LANGUAGE_CODE, "")
+        return own or next(filter(None, self.descriptions.values()), "")
+
+
+class _Row(Values[Site]):
+    cache = CACHE
+
+    def __init__(self) -> None:
+        super().__init__([SiteSettings.THE_ROW])
+
+    def read(self, idents: Collection[int]) -> dict[int, bytes]:
+        row = SiteSettings.objects.filter(pk__in=idents).values(*_COLUMNS).first() or {}
+        return {SiteSettings.THE_ROW: orjson.dumps(row)}
+
+    def decode(self, found: Mapping[int, bytes]) -> dict[int, Site]:
+        return {ident: _site(packed) for ident, packed in found.items()}
+
+
+_unpacked: Unpacked[Site] = Unpacked(10_000)
+
+
+def _site(packed: bytes) -> Site:
+    known = _unpacked.get(SiteSettings.THE_ROW)
+    if known is None or known[0] != packed:
+        known = packed, _made(orjson.loads(packed))
+        _unpacked.store(SiteSettings.THE_ROW, *known)
+    return known[1]
+
+
+def _made(row: Mapping[str, Any]) -> Site:
+    """Return the site of a row; {} for none yet."""
+    return Site(
+        name=row.get("name") or settings.SITE_NAME,
+        descriptions={
+            "en": row.get("description_en", ""),
+            "zh-hans": row.get("description_zh_hans", ""),
+        },
+        contact=row.get("contact", ""),
+        sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
+    )
+
+
+class _Here(threading.local):
+    """The read of this thread's request."""
+
+    row: _Row | None = None
+
+
+_here = _Here()
+
+
+@contextlib.contextmanager
+def along() -> Iterator[None]:
+    """Read the site with the first round trip of a request that this thread answers."""
+    _here.row = row = _Row()
+    try:
+        with redis.along(partial(reads.join, row)):
+            yield
+    finally:
+        _here.row = None
+
+
+def current() -> Site:
+    """Return the site; without a database what was last known: a name fails no page."""
+    row = _here.row or _Row()
+    try:
+        reads.run(row)
+    except DatabaseError:
+        return known()
+    return row.known[SiteSettings.THE_ROW]
+
+
+def known() -> Site:
+    """Return the site as this request or else this process read it last, without asking."""
+    row = _here.row
+    if row is not None and row.is_cached:
+        return row.known[SiteSettings.THE_ROW]
+    last = _unpacked.get(SiteSettings.THE_ROW)
+    return _made({}) if last is None else last[1]
+
+
+def stored() -> SiteSettings:
+    """Return the row, locked in a transaction; a new one if there is none."""
+    rows = SiteSettings.objects.select_for_update()
+    return rows.filter(pk=SiteSettings.THE_ROW).first() or SiteSettings()
+
+
+def save(row: SiteSettings) -> None:
+    """Store the row, in a transaction."""
+    row.save()
+    transaction.on_commit(partial(CACHE.invalidate, [row.pk]), robust=True)

@@ -1,0 +1,205 @@
+"""The settings of the site: every page shows them at once, and only admins change them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from email.header import decode_header, make_header
+from email.utils import parseaddr
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from accounts import actions
+from accounts.mail import messages
+from accounts.models import AuditEntry, Role, User
+from feeds import actions as feeds_actions
+from socialsite.core import site
+from socialsite.core.errors import Forbidden
+from socialsite.core.models import SiteSettings
+from socialsite.tests.support.answers import assert_error
+
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+
+Make = Callable[..., Any]
+V1 = "/api/v1/"
+ROW = "/admin/core/sitesettings/1/change/"
+NEW = {"username": "newcomer", "nickname": "Newcomer", "password": "right.pass1"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known() -> Iterator[None]:
+    """Forget what this process read last: other tests have the usual site."""
+    yield
+    site._unpacked.clear()
+
+
+@pytest.fixture
+def admin(make_user: Make) -> User:
+    return actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
+
+
+@pytest.fixture
+def moderator(make_user: Make) -> User:
+    return actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
+
+
+def browser_of(user: User) -> Client:
+    client = Client()
+    client.cookies["access"] = actions.sign_in(user, "chrome").access
+    return client
+
+
+# --- what they say ------------------------------------------------------------------------------
+def test_what_nobody_set_is_the_environment_s(api: APIClient, settings: Any) -> None:
+    assert api.get(f"{V1}site").json()["name"] == "socialsite"
+    settings.SITE_NAME, settings.SIGN_UP = "Garden", "closed"
+    site._unpacked.clear()
+    told = api.get(f"{V1}site").json()
+    assert (told["name"], told["sign_up"]) == ("Garden", "closed")
+    actions.change_site({"sign_up": "open"})
+    told = api.get(f"{V1}site").json()
+    assert (told["name"], told["sign_up"]) == ("Garden", "open")
+
+
+def test_a_change_shows_at_once_everywhere(api: APIClient, make_user: Make) -> None:
+    author = make_user()
+    post = feeds_actions.publish(author, content="words")
+    places = {
+        "/recommended": "<title>Discover · %s</title>",
+        "/login": "<span>%s</span>",
+        f"/@{author.username}/feed.atom": "· %s</title>",
+        f"/posts/{post.pk}": '<meta property="og:site_name" content="%s">',
+        f"/posts/{post.pk}/embed": "View on %s",
+        f"/oembed?url=/posts/{post.pk}": '"provider_name": "%s"',
+        "/manifest.webmanifest": '"short_name": "%s"',
+        "/offline": "· %s</title>",
+        "/nothing-here": "· %s</title>",
+        f"{V1}site": '"name":"%s"',
+    }
+    for name in ("Garden", "Chess & Tea", "socialsite"):
+        actions.change_site({"name": name})
+        for place, shown in places.items():
+            body = Client().get(place).content.decode()
+            assert shown % name in body.replace("&amp;", "&").replace("\\u0026", "&"), place
+
+
+def test_words_are_in_the_language_of_the_reader_or_in_the_other() -> None:
+    actions.change_site({"description_en": "For gardeners."})
+    chinese: dict[str, Any] = {"HTTP_ACCEPT_LANGUAGE": "zh-hans"}
+    assert Client().get(f"{V1}site", **chinese).json()["description"] == "For gardeners."
+    actions.change_site({"description_zh_hans": "园丁之家"})
+    assert Client().get(f"{V1}site").json()["description"] == "For gardeners."
+    assert Client().get(f"{V1}site", **chinese).json()["description"] == "园丁之家"
+    assert '<meta name="description"\ncontent="园丁之家">' in (
+        Client().get("/login", **chinese).content.decode()
+    )
+
+
+def test_mails_come_from_the_site(settings: Any) -> None:
+    actions.change_site({"name": "园丁之家"})
+    sent = messages._message("alice@example.com", "Subject", "Words")
+    name, address = parseaddr(sent.message()["From"])
+    assert str(make_header(decode_header(name))) == "园丁之家"
+    assert address == settings.DEFAULT_FROM_EMAIL
+    settings.DEFAULT_FROM_EMAIL = "Post <post@example.org>"
+    assert messages._sender() == "Post <post@example.org>"
+
+
+def test_the_api_tells_what_fits(api: APIClient) -> None:
+    told = api.get(f"{V1}site").json()
+    assert told["languages"] == ["en", "zh-hans"]
+    assert told["limits"]["micro"] == 2000
+    assert set(told["features"]) == {"videos", "push", "link_previews"}
+    assert told["version"].count(".") == 2
+
+
+# --- who comes in -------------------------------------------------------------------------------
+def test_nobody_signs_up_while_it_is_closed(api: APIClient) -> None:
+    actions.change_site({"sign_up": "closed", "contact": "hello@example.org"})
+    refused = api.post(f"{V1}auth/register", NEW | {"client": "chrome"}, format="json")
+    assert_error(refused, 403, "SIGN_UP_CLOSED")
+    answer = Client().post("/register", NEW)
+    assert answer.status_code == 403
+    page = answer.content.decode()
+    assert "Sign-up is closed" in page
+    assert 'href="mailto:hello@example.org"' in page
+    assert 'name="password"' not in page
+    for place in ("/login", "/recommended", "/search"):
+        assert 'href="/register' not in Client().get(place).content.decode(), place
+    assert not User.objects.filter(username=NEW["username"]).exists()
+    actions.change_site({"sign_up": "open"})
+    assert Client().post("/register", NEW)["Location"] == "/welcome"
+
+
+# --- who changes them ---------------------------------------------------------------------------
+def test_admins_change_them_and_each_change_is_noted_once(admin: User, moderator: User) -> None:
+    browser = browser_of(admin)
+    assert browser.get("/admin/core/sitesettings/")["Location"] == ROW
+    page = browser.get(ROW).content.decode()
+    assert 'placeholder="socialsite"' in page
+    values = {"name": "Garden", "contact": "https://garden.example/contact", "sign_up": "closed"}
+    for _ in range(2):
+        assert browser.post(ROW, values).status_code == 302
+    assert (site.current().name, site.current().is_open) == ("Garden", False)
+    assert "Garden</a></div>" in browser.get("/admin/").content.decode()
+    noted = AuditEntry.objects.get(action="site")
+    assert (noted.actor_id, noted.detail) == (
+        admin.pk,
+        {"fields": ["contact", "name", "sign_up"]},
+    )
+    for contact in ("nobody", "http://garden.example", "https://", "javascript:alert(1)"):
+        refused = browser.post(ROW, values | {"contact": contact})
+        assert refused.status_code == 200, contact
+        assert "errorlist" in refused.content.decode()
+    assert browser.post(ROW, values | {"name": "x" * 41}).status_code == 200
+    assert browser.get("/admin/core/sitesettings/2/change/").status_code == 302
+    assert browser.get("/admin/core/sitesettings/add/").status_code == 403
+    assert browser.post("/admin/core/sitesettings/1/delete/").status_code == 403
+    assert SiteSettings.objects.count() == 1
+    for user in (moderator,):
+        assert browser_of(user).get(ROW).status_code == 403
+        with pytest.raises(Forbidden):
+            actions.change_site({"name": "Mine"}, user)
+    assert site.current().name == "Garden"
+
+
+# --- how they are read --------------------------------------------------------------------------
+def test_a_request_reads_them_along(browser: Client, round_trips: list[int]) -> None:
+    def cost(client: Client, place: str) -> tuple[int, int]:
+        client.get(place)
+        round_trips.clear()
+        with CaptureQueriesContext(connection) as queries:
+            client.get(place)
+        return len(round_trips), len(queries)
+
+    places = [(browser, "/settings/profile"), (Client(), "/search"), (browser, "/")]
+    for place in places:
+        cost(*place)
+    with pytest.MonkeyPatch.context() as patch:
+        usual = site._made({})
+        patch.setattr(site, "current", lambda: usual)
+        without = [cost(*place) for place in places]
+    site._unpacked.clear()
+    assert [cost(*place) for place in places] == without
+
+
+def test_without_redis_the_database_tells(
+    dead_redis: Callable[[], AbstractContextManager[None]],
+) -> None:
+    actions.change_site({"name": "Garden"})
+    assert site.current().name == "Garden"
+    with dead_redis():
+        actions.change_site({"name": "Orchard"})
+        assert "· Orchard</title>" in Client().get("/recommended").content.decode()
+    assert site.current().name == "Orchard"
+
+
+def test_nobody_sees_a_change_that_is_not_committed() -> None:
+    assert site.current().name == "socialsite"
+    with transaction.atomic():
+        actions.change_site({"name": "Garden"})
+        transaction.set_rollback(True)
+    assert site.current().name == "socialsite"
