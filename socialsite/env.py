@@ -230,6 +230,13 @@ class Env(BaseSettings):
     def _vapid(cls, value: str) -> str:
         return vapid.read(value) if value else value
 
+    @field_validator("SITE_NAME")
+    @classmethod
+    def _site_name(cls, value: str) -> str:
+        if not value.isprintable():
+            raise ValueError("must have no invisible characters")
+        return value
+
     @field_validator("SECURITY_CONTACT", "VAPID_SUBJECT")
     @classmethod
     def _contact(cls, value: str) -> str:

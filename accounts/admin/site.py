@@ -23,10 +23,8 @@ class SiteForm(forms.ModelForm):
 
     class Meta:
         model = SiteSettings
-        fields = ("name", "description_en", "description_zh_hans", "contact", "sign_up")
-        widgets = dict.fromkeys(
-            ("description_en", "description_zh_hans"), forms.Textarea(attrs={"rows": 3})
-        )
+        fields = (*SiteSettings.TEXTS, "contact", "sign_up")
+        widgets = dict.fromkeys(SiteSettings.TEXTS[1:], forms.Textarea(attrs={"rows": 3}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -34,6 +32,15 @@ class SiteForm(forms.ModelForm):
         default = SiteSettings.SignUp(settings.SIGN_UP).label
         choices = [("", gettext("as in the environment: %(value)s") % {"value": default})]
         self.fields["sign_up"].choices = [*choices, *SiteSettings.SignUp.choices]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Write every text in one line; refuse invisible characters, which mails cannot carry."""
+        values = super().clean() or self.cleaned_data
+        for name in SiteSettings.TEXTS:
+            values[name] = " ".join(values.get(name, "").split())
+            if not values[name].isprintable():
+                self.add_error(name, gettext("The text has invisible characters."))
+        return values
 
     def clean_contact(self) -> str:
         """Accept an e-mail address or the address of a page."""

@@ -47,6 +47,7 @@ class SiteSettings(models.Model):
 
     THE_ROW = 1
     NAME_MAX, WORDS_MAX, CONTACT_MAX = 40, 300, 200
+    TEXTS = ("name", "description_en", "description_zh_hans")
 
     class SignUp(models.TextChoices):
         """Who may create an account."""

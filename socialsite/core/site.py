@@ -28,7 +28,7 @@ SignUp = SiteSettings.SignUp
 
 # If a process dies between its commit and the deletion, the old value is shown for so long.
 CACHE = LeaseCache("site", ttl_ms=60_000)
-_COLUMNS = ("name", "description_en", "description_zh_hans", "contact", "sign_up")
+_COLUMNS = (*SiteSettings.TEXTS, "contact", "sign_up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,9 @@ def known() -> Site:
 
 
 def stored() -> SiteSettings:
-    """Return the row, locked in a transaction; a new one if there is none."""
-    rows = SiteSettings.objects.select_for_update()
-    return rows.filter(pk=SiteSettings.THE_ROW).first() or SiteSettings()
+    """Return the row, locked in a transaction."""
+    SiteSettings.objects.get_or_create(pk=SiteSettings.THE_ROW)
+    return SiteSettings.objects.select_for_update().get(pk=SiteSettings.THE_ROW)
 
 
 def save(row: SiteSettings) -> None:
