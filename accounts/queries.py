@@ -16,6 +16,7 @@ from accounts.naming import name_rules
 from accounts.naming import search as name_search
 from socialsite.core import ids as core_ids
 from socialsite.core.cache import reads
+from socialsite.core.cache.packing import json_of
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.db.compiled import compiled
@@ -188,7 +189,7 @@ def _open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
 def _packed_cards(ids: Collection[int]) -> dict[int, bytes]:
     """Read cards in their cached form: b"" for an account that is not open."""
     rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
-    found = {row["id"]: orjson.dumps(_card(row)) for row in rows}
+    found = {row["id"]: json_of(_card(row)) for row in rows}
     return {ident: found.get(ident, b"") for ident in ids}
 
 

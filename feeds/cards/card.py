@@ -7,12 +7,11 @@ from collections.abc import Collection, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple, TypedDict
 
-import orjson
-
 from feeds.content.plain_text import plain, tags_of
 from feeds.content.polls import definition
 from feeds.content.polls.definition import Definition, Poll
 from feeds.models import Post
+from socialsite.core.cache.packing import json_of
 from socialsite.core.media import pictures, video_links
 from socialsite.core.media.videos.shown import ShownVideo
 from socialsite.core.media.videos.shown import shown as shown_video
@@ -203,4 +202,4 @@ def pack(row: Row, named: Collection[int]) -> bytes:
         ref_author=row.ref_author_id,
         card=card,
     )
-    return orjson.dumps(facts)
+    return json_of(facts)

@@ -20,6 +20,7 @@ from django.utils.translation import get_language
 from socialsite.core import redis
 from socialsite.core.cache import reads
 from socialsite.core.cache.lease import LeaseCache
+from socialsite.core.cache.packing import json_of
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.models import SiteSettings
@@ -60,7 +61,7 @@ class _Row(Values[Site]):
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         row = SiteSettings.objects.filter(pk__in=idents).values(*_COLUMNS).first() or {}
-        return {SiteSettings.THE_ROW: orjson.dumps(row)}
+        return {SiteSettings.THE_ROW: json_of(row)}
 
     def decode(self, found: Mapping[int, bytes]) -> dict[int, Site]:
         return {ident: _site(packed) for ident, packed in found.items()}

@@ -24,6 +24,7 @@ from markupsafe import Markup, escape
 
 from accounts.request_auth import cookies
 from feeds.cards import repost_grouping
+from socialsite.core.cache.packing import json_of
 from socialsite.core.http import form_keys
 from socialsite.pages.links import url
 from socialsite.pages.times import since, timesince_short, until
@@ -97,7 +98,7 @@ def cards_in_place(
             ],
             "own": shown.is_own,
         }
-        card = _part(language, "feeds/_card.html", "card", orjson.dumps(post), orjson.dumps(c))[1]
+        card = _part(language, "feeds/_card.html", "card", json_of(post), json_of(c))[1]
         made.append(Markup(card))  # noqa: S704
     return made
 
@@ -111,8 +112,8 @@ def person_rows(people: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Ma
     shared = {"login": c["login"], "undo": c["undo"]}
     rows = "".join(
         _part(
-            *(language, "relations/_person.html", "row", orjson.dumps(person)),
-            orjson.dumps({**shared, "me": c["me"] if c["me"] == person["username"] else ""}),
+            *(language, "relations/_person.html", "row", json_of(person)),
+            json_of({**shared, "me": c["me"] if c["me"] == person["username"] else ""}),
         )[1]
         for person in people
     )
@@ -137,7 +138,7 @@ def comment_items(comments: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -
         times = {"when": since(comment["created_at"], now, language), "edited": ""}
         if comment["edited_at"]:
             times["edited"] = since(comment["edited_at"], now, language)
-        parts = (orjson.dumps(comment), orjson.dumps({**shared, **times}))
+        parts = (json_of(comment), json_of({**shared, **times}))
         made.append(_part(language, "interactions/comments/_comment.html", "item", *parts)[1])
     return Markup("".join(made).replace(_HIDDEN, str(c["hidden"])))  # noqa: S704
 
