@@ -147,8 +147,8 @@ def post(request: PageRequest, post_id: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("post", args=[shown["id"]]))
     cursor = api.cursor_of(request)
     sort: interactions_queries.Sort = "new" if request.GET.get("sort") == "new" else "hot"
-    found, status = interactions_queries.discussion(
-        request.user, ident, cursor, page_sizes.PAGE_SIZE, sort
+    found, status = interactions_queries.discussion_below(
+        request.user, ident, int(card["author"]["id"]), cursor, page_sizes.PAGE_SIZE, sort
     )
     context = {
         "post": card,

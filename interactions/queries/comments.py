@@ -93,11 +93,23 @@ def discussion(
     sort: Sort = "new",
 ) -> tuple[Page[CommentCard], str]:
     """Return a page as `comments` does, and the status as `comment_status` does."""
-    post = feeds_queries.visible_post(viewer, post_id)
+    author_id = feeds_queries.visible_post(viewer, post_id).author_id
+    return discussion_below(viewer, post_id, author_id, cursor, size, sort)
+
+
+def discussion_below(
+    viewer: "Viewer",
+    post_id: int,
+    author_id: int,
+    cursor: Position | None = None,
+    size: int = 20,
+    sort: Sort = "new",
+) -> tuple[Page[CommentCard], str]:
+    """Return the same for a post that the reader was just found to see, and its author."""
     subject: Subject | None = _subject.first(post_id)
     if subject is None:
         return Page([], None), _NAMES[Subject.Status.OPEN]
-    page = _page(viewer, _thread(viewer, post, subject, sort), cursor, size)
+    page = _page(viewer, _thread(viewer, author_id, subject, sort), cursor, size)
     return page, _name(subject.status)
 
 
@@ -126,7 +138,7 @@ def replies(
     Raises NotFound when the reader may not see the comment or its post.
     """
     comment, post = visible_comment(viewer, comment_id)
-    thread = _thread(viewer, post, comment.subject, "old")
+    thread = _thread(viewer, post.author_id, comment.subject, "old")
     if comment.root_id is None:
         thread = replace(thread, root_id=comment.pk)
     else:
@@ -140,7 +152,7 @@ def comment(viewer: "Viewer", comment_id: int) -> CommentCard:
     rows = visible_rows(_id(viewer), [comment_id])
     if not rows:
         raise NotFound
-    return _cards(viewer, _thread(viewer, post, found.subject, "old"), rows)[0]
+    return _cards(viewer, _thread(viewer, post.author_id, found.subject, "old"), rows)[0]
 
 
 def written(author: "User", made: Comment) -> CommentCard:
@@ -200,16 +212,16 @@ def thread_of(comment_id: int) -> int | None:
     return Comment.objects.filter(pk=comment_id).values_list("subject_id", flat=True).first()
 
 
-def _thread(viewer: "Viewer", post: "Post", subject: Subject, order: Order) -> Thread:
+def _thread(viewer: "Viewer", author_id: int, subject: Subject, order: Order) -> Thread:
     """Return the comments on a subject itself, as its status lets this reader see them."""
     me, thread = _id(viewer), Thread(subject.pk, None, order, tuple(subject.pins))
-    if subject.status != Subject.Status.FEATURED or me == post.author_id:
+    if subject.status != Subject.Status.FEATURED or me == author_id:
         return thread
     if me is None:
-        return replace(thread, writers=(post.author_id,))
+        return replace(thread, writers=(author_id,))
     answered = own_replies(me).filter(subject_id=subject.pk).values_list("root_id", flat=True)
     answered_ids = tuple(ident for ident in answered.distinct() if ident is not None)
-    return replace(thread, writers=(post.author_id, me), answered=answered_ids)
+    return replace(thread, writers=(author_id, me), answered=answered_ids)
 
 
 def _page(
