@@ -30,7 +30,7 @@ STEPS = 8
 SETTLE_SECONDS = 10
 LONG = 100_000  # requests; from this number on the workers must be level
 # MB of the stack and of the embedded mode, and growth in percent of a long and of a short run.
-STACK_MB, EMBEDDED_MB = 750, 160
+STACK_MB, EMBEDDED_MB = 900, 180
 LEVEL, FILLING = 5, 25
 FLOOR = """
 import time, django
