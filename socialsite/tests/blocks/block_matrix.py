@@ -163,7 +163,7 @@ NOBODY: dict[str, str] = {
         (
             *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
             *(".well-known/security.txt", "favicon.ico", "robots.txt"),
-            *("manifest.webmanifest", "sw.js", "offline"),
+            *("site", "manifest.webmanifest", "sw.js", "offline"),
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
             *("admin/password_change/", "admin/password_change/done/"),
         ),
@@ -562,6 +562,7 @@ PAGES: dict[str, list[Call]] = {
 # For each model: what a moderator finds in its list, searched for `asked`, and on a row's page.
 ADMIN: dict[str, Listed] = {
     "core/event": Listed("{hidden}"),
+    "core/sitesettings": Listed(""),
     "core/video": Listed("{hidden}", ("hidden",), ("hidden",)),
     "accounts/user": Listed("{username}", ("username", "nickname"), NAMES),
     "accounts/auditentry": Listed("{username}", ("username",), ("username",)),

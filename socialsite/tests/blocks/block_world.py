@@ -17,7 +17,7 @@ from interactions.actions import rising
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
 from socialsite.core.media import stored_files
-from socialsite.core.models import Media, Video
+from socialsite.core.models import Media, SiteSettings, Video
 from socialsite.tests.blocks.block_matrix import READERS
 
 NOTHING = 1234567890123456789
@@ -38,6 +38,7 @@ class World:
         self.users = {name: make_user(f"{name}1") for name in READERS if name != "anonymous"}
         accounts_actions.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
         accounts_actions.force_offline(self.hidden, self.users["staff"])
+        SiteSettings.objects.create(contact="staff@example.org")
         # They show that calls refused to others can succeed.
         self.owners = {"hidden": self.hidden, "third": self.third}
         self.mine: dict[str, int] = {}

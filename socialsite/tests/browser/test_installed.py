@@ -154,6 +154,7 @@ def test_the_site_can_be_installed(page: Page) -> None:
         assert size == icon["sizes"]
 
 
+@pytest.mark.django_db
 def test_the_manifest_is_in_the_language_of_the_browser() -> None:
     found: dict[str, Any] = {}
     for language in ("en", "zh-hans"):
