@@ -69,13 +69,14 @@ def _icon(name: str, size: int, purpose: str = "any") -> dict[str, str]:
 @conditional_page
 @takes(GET=READS)
 def worker(request: HttpRequest) -> HttpResponse:
-    """The service worker; it has another version as soon as any script or the style changes."""
+    """The service worker; another version when a script, the style or the site's name changes."""
     folder = settings.BASE_DIR / "static"
     code = (folder / "worker" / "sw.js").read_text()
     scripts = sorted((folder / "js").rglob("*.js"))
     names = [static(str(path.relative_to(folder))) for path in scripts]
     files = [static(name) for name in FILES]
-    version = hashlib.sha256("\n".join([code, *names, *files]).encode()).hexdigest()[:12]
+    kept = "\n".join([code, site.current().name, *names, *files])
+    version = hashlib.sha256(kept.encode()).hexdigest()[:12]
     offline = reverse("offline")
     named = {
         "VERSION": version,

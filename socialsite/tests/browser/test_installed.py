@@ -170,6 +170,7 @@ def test_the_manifest_is_in_the_language_of_the_browser() -> None:
         assert {icon["purpose"] for icon in values["icons"]} == {"any", "maskable"}
 
 
+@pytest.mark.django_db
 def test_the_worker_has_a_new_version_with_each_script(monkeypatch: pytest.MonkeyPatch) -> None:
     from socialsite.pages import web_app
 
