@@ -93,8 +93,8 @@ def media_posts(viewer: "Viewer", author_id: int, cursor: Position | None, size:
 
 def places_of(author_id: int, cursor: Position | None, count: int) -> list[Position]:
     """Return the places of an author's next posts; whether a reader may see them is not asked."""
-    rows = Post.objects.filter(author_id=author_id, is_deleted=False)
-    return page_filling.newest(rows, "id", cursor, count)
+    posts = Post.objects.filter(author_id=author_id, is_deleted=False)
+    return page_filling.newest(posts, "id", cursor, count)
 
 
 def _with_media(ids: Collection[int]) -> set[int]:

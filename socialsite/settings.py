@@ -67,7 +67,7 @@ MIDDLEWARE = [
     "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "socialsite.pages.middleware.SiteSettings",
+    "socialsite.pages.middleware.SiteAlong",
     "socialsite.pages.embeds.Embeds",
     "socialsite.pages.middleware.AdminOnlySession",
     "django.middleware.locale.LocaleMiddleware",

@@ -1,8 +1,8 @@
 """What the site is: its name, its words, its contact, and whether people may sign up.
 
 Staff change it in the admin (`accounts.actions.site`); what they leave empty is the environment's.
-The row is cached under a lease, so every process shows a change at once. A request reads it along
-with its first round trip to Redis (`along`).
+The row is cached under a lease, so every process shows a change at once. A page reads it along with
+its first round trip to Redis (`along`).
 """
 
 import contextlib

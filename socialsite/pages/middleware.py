@@ -27,14 +27,19 @@ LARGE_BODY = 100 * body_limits.KILO
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
-class SiteSettings:
-    """Reads the settings of the site along with the first round trip of the request."""
+class SiteAlong:
+    """Reads the settings of the site along with the first round trip of a page.
+
+    Of the API few addresses need them; those ask for them.
+    """
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer."""
+        if request.path.startswith("/api/"):
+            return self.get_response(request)
         with site.along():
             return self.get_response(request)
 
