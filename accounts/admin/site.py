@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 
 from accounts import actions, email_rules
 from accounts.request_auth.requests import staff_of
-from socialsite.core.admin import GuardedAdmin
+from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.models import SiteSettings
 
@@ -53,30 +53,22 @@ class SiteForm(forms.ModelForm):
 
 
 @admin.register(SiteSettings)
-class SiteSettingsAdmin(GuardedAdmin):
-    """One row that is always there: its list leads to it, and nobody adds or removes it."""
+class SiteSettingsAdmin(ReadOnlyAdmin):
+    """One row that is always there, for admins: the list leads to it."""
 
     form = SiteForm
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Show it to admins."""
-        return bool(request.user.is_superuser)
+        """Return True for admins."""
+        return self.has_administer_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return True for admins."""
-        return bool(request.user.is_superuser)
+        return self.has_administer_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return True for admins."""
-        return bool(request.user.is_superuser)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False for everybody."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False for everybody."""
-        return False
+        return self.has_administer_permission(request)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -13,10 +13,12 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.validators import UNPRINTABLE, Texts
+from socialsite.core import site
 
 SEED_MIN, SEED_MAX = 6, 16
 PASSWORD = re.compile(rf"[A-Za-z0-9@#$&.]{{{SEED_MIN},{SEED_MAX}}}")
 ASVS_MIN, ASVS_MAX = 8, 128
+SOFTWARE = "socialsite"
 
 
 def mistakes(value: str, username: str, nickname: str) -> Texts:
@@ -26,7 +28,7 @@ def mistakes(value: str, username: str, nickname: str) -> Texts:
         return [hint()]
     if value.lower() in (username.lower(), nickname.lower()):
         return [_("The password must not be one of your names.")]
-    if value.lower() == settings.SITE_NAME.lower() or _is_common(value):
+    if value.lower() in (SOFTWARE, site.known().name.lower()) or _is_common(value):
         return [_("This password is too common.")]
     return []
 

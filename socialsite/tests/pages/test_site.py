@@ -19,7 +19,7 @@ from accounts.models import AuditEntry, Role, User
 from feeds import actions as feeds_actions
 from relations.tests.helpers import at_once
 from socialsite.core import site
-from socialsite.core.errors import Forbidden
+from socialsite.core.errors import Forbidden, RegMatchError
 from socialsite.core.models import SiteSettings
 from socialsite.tests.support.answers import assert_error
 
@@ -86,6 +86,23 @@ def test_a_change_shows_at_once_everywhere(api: APIClient, make_user: Make) -> N
         for place, shown in places.items():
             body = Client().get(place).content.decode()
             assert shown % name in body.replace("&amp;", "&").replace("\\u0026", "&"), place
+
+
+def test_another_name_is_another_worker_which_keeps_the_page_for_no_connection_anew() -> None:
+    first = Client().get("/sw.js").content
+    assert Client().get("/sw.js").content == first
+    actions.change_site({"name": "Garden"})
+    assert Client().get("/sw.js").content != first
+
+
+def test_the_name_is_no_password(settings: Any) -> None:
+    settings.PASSWORD_POLICY = "asvs"
+    actions.change_site({"name": "Kleingarten"})
+    assert site.current().name == "Kleingarten"
+    for password in ("kleingarten", "Socialsite"):
+        with pytest.raises(RegMatchError) as caught:
+            actions.register("gardener", "Gardener", password)
+        assert list(caught.value.fields or ()) == ["password"]
 
 
 def test_words_are_in_the_language_of_the_reader_or_in_the_other() -> None:
@@ -174,6 +191,15 @@ def test_admins_change_them_and_each_change_is_noted_once(admin: User, moderator
 
 
 # --- how they are read --------------------------------------------------------------------------
+class Known(site._Row):
+    """The settings without a read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_found({SiteSettings.THE_ROW: site._made({})})
+        self.is_asked = True
+
+
 def test_a_request_reads_them_along(browser: Client, round_trips: list[int]) -> None:
     def cost(client: Client, place: str) -> tuple[int, int]:
         client.get(place)
@@ -186,8 +212,7 @@ def test_a_request_reads_them_along(browser: Client, round_trips: list[int]) -> 
     for place in places:
         cost(*place)
     with pytest.MonkeyPatch.context() as patch:
-        usual = site._made({})
-        patch.setattr(site, "current", lambda: usual)
+        patch.setattr(site, "_Row", Known)
         without = [cost(*place) for place in places]
     site._unpacked.clear()
     assert [cost(*place) for place in places] == without
@@ -206,12 +231,17 @@ def test_without_redis_the_database_tells(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers")
-def test_the_first_changes_of_several_admins_are_all_kept() -> None:
-    changes = [{"name": "Garden"}, {"contact": "a@example.org"}, {"sign_up": "closed"}]
-    at_once([partial(actions.change_site, change) for change in changes])
-    row = SiteSettings.objects.get()
-    assert (row.name, row.contact, row.sign_up) == ("Garden", "a@example.org", "closed")
-    assert site.current().name == "Garden"
+def test_changes_of_several_admins_at_once_are_all_kept() -> None:
+    for number in range(6):  # the first time there is no row
+        made = {
+            "name": f"Garden {number}",
+            "contact": f"a{number}@example.org",
+            "description_en": f"Words {number}",
+        }
+        at_once([partial(actions.change_site, {name: text}) for name, text in made.items()])
+        row = SiteSettings.objects.get()
+        assert {name: getattr(row, name) for name in made} == made
+        assert site.current().name == made["name"]
 
 
 def test_nobody_sees_a_change_that_is_not_committed() -> None:
