@@ -159,6 +159,14 @@ def _english() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _no_content_types() -> None:
+    """Forget the content types of an earlier test: their rows were rolled back or flushed."""
+    from django.contrib.contenttypes.models import ContentType
+
+    ContentType.objects.clear_cache()
+
+
+@pytest.fixture(autouse=True)
 def _empty_redis() -> None:
     """Every test starts with an empty Redis, a closed breaker, full budgets and no guesses."""
     from feeds.cards import prefetch

@@ -31,6 +31,8 @@ class Act(models.TextChoices):
     HIDE_TAG = "hide_tag", _("hid a tag")
     SHOW_TAG = "show_tag", _("showed a hidden tag again")
     SITE = "site", _("changed the settings of the site")
+    DOCUMENT = "document", _("published a text of the site")
+    TERMS = "terms", _("accepted the terms")
     REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")
     PASSWORD = "password", _("changed the password")
     RECOVER = "recover", _("set the password by e-mail")

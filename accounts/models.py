@@ -80,6 +80,8 @@ class User(AbstractBaseUser):
     likes_shown = models.BooleanField(default=False)
     # Whether the home page shows the first steps, until they are done or skipped.
     first_steps = models.BooleanField(default=False)
+    # The newest version of the site's terms that the person accepted; 0 for none.
+    terms_accepted = models.PositiveIntegerField(default=0)
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
     created_at = models.DateTimeField(default=timezone.now)
     banned_at = models.DateTimeField(null=True, blank=True)

@@ -240,6 +240,11 @@ def first_steps(user_id: int) -> StepsOfProfile:
     return StepsOfProfile(wanted=row[0], has_profile=bool(row[1] and row[2]))
 
 
+def terms_accepted(user_id: int) -> int:
+    """Return the newest version of the site's terms that a person accepted; 0 for none."""
+    return User.objects.values_list("terms_accepted", flat=True).get(pk=user_id)
+
+
 def preferences(user_id: int) -> dict[str, bool | None]:
     """Return what a person sees without asking, by field; None: each browser has its own choice."""
     found = User.objects.filter(pk=user_id).values("unfold_notes", "show_sensitive")

@@ -2,13 +2,24 @@
 
 from django.urls import path
 
-from accounts.views import admin, email, jwks, profile, recovery, settings, sign_in, two_factor
+from accounts.views import (
+    admin,
+    email,
+    jwks,
+    profile,
+    recovery,
+    settings,
+    sign_in,
+    terms,
+    two_factor,
+)
 
 urlpatterns = [
     path(".well-known/jwks.json", jwks.jwks, name="jwks"),
     path("login", sign_in.login, name="login"),
     path("login/code", two_factor.login, name="two_factor_login"),
     path("register", sign_in.register, name="register"),
+    path("terms/accept", terms.accept, name="accept_terms"),
     path("logout", sign_in.logout, name="logout"),
     path("recover", recovery.request, name="recover"),
     path("recover/choose", recovery.choose, name="recover_choose"),

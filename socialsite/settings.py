@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "accounts.views.terms.AskTerms",
     "socialsite.pages.middleware.ErrorPages",
     "socialsite.pages.middleware.RequestGuard",
 ]

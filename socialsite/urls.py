@@ -12,9 +12,11 @@ from socialsite.api.schema import DocsView, SchemaView
 from socialsite.api.site import OneSite
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
+from socialsite.core.site.documents import Kind
 from socialsite.metrics import metrics
 from socialsite.pages import views, web_app
 from socialsite.pages.content_preferences import reading
+from socialsite.pages.documents import document
 from socialsite.pages.media_files import uploaded
 from socialsite.pages.security_txt import security_txt
 
@@ -53,6 +55,7 @@ urlpatterns = [
     path("manifest.webmanifest", web_app.manifest, name="manifest"),
     path("sw.js", web_app.worker, name="worker"),
     path("offline", web_app.offline, name="offline"),
+    *(path(kind.value, document, {"kind": kind}, name=kind.value) for kind in Kind),
     path("settings/reading", reading, name="reading"),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

@@ -33,7 +33,8 @@ from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
 from accounts.actions.signing_in import Proof, check_password, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
-from accounts.actions.site import change_site
+from accounts.actions.site import change_site, publish_document
+from accounts.actions.terms import accept_terms, check_terms
 from accounts.actions.two_factor import (
     begin_two_factor,
     check_two_factor,
@@ -46,6 +47,7 @@ from accounts.audit import Act, note
 __all__ = [
     "Act",
     "Proof",
+    "accept_terms",
     "announce",
     "ban",
     "begin_two_factor",
@@ -54,6 +56,7 @@ __all__ = [
     "change_site",
     "check_password",
     "check_profile",
+    "check_terms",
     "check_two_factor",
     "confirm_email",
     "confirm_two_factor",
@@ -67,6 +70,7 @@ __all__ = [
     "log_out",
     "note",
     "promote",
+    "publish_document",
     "recover",
     "refresh",
     "register",

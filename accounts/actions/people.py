@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, email_rules, queries, validators
 from accounts.actions.email import request_mail
+from accounts.actions.terms import note_terms
 from accounts.credentials import password_rules, passwords
 from accounts.events import UserRegistered
 from accounts.models import TokenBatch, User
@@ -23,6 +24,7 @@ def register(
     *,
     unconfirmed: str = "",
     password_hash: str = "",
+    terms: int = 0,
 ) -> User:
     """Create an account. Raises RegMatchError with its fields, or DuplicatedUser.
 
@@ -30,6 +32,7 @@ def register(
     instead, which stores it when opened.
     `password_hash` is the result of `passwords.hash_password` for this password. A caller that
     creates hundreds of accounts with one password computes it once.
+    `terms` is the version of the site's terms that the person accepts.
     """
     nickname = name_rules.normal_nickname(nickname)
     validators.check(
@@ -42,22 +45,24 @@ def register(
     if queries.any_by_name(username):
         raise _duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
-    return _create(username, nickname, hashed, email, email_rules.normal(unconfirmed))
-
-
-@db.atomic
-def _create(username: str, nickname: str, password: str, email: str, unconfirmed: str) -> User:
     user = User(
         username=username,
         username_key=username.lower(),
         nickname=nickname,
         first_steps=True,
         nickname_key=name_search.key_of(nickname),
-        password=password,
+        password=hashed,
         email=email,
         email_key=email.lower(),
-        email_waiting=unconfirmed,
+        email_waiting=email_rules.normal(unconfirmed),
+        terms_accepted=terms,
     )
+    _create(user)
+    return user
+
+
+@db.atomic
+def _create(user: User) -> None:
     try:
         with transaction.atomic():
             user.save(force_insert=True)
@@ -66,9 +71,10 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
     cache.card_changed(user.pk)  # a guest may have cached "nobody" for this id
-    if unconfirmed:
-        request_mail("confirm_email", user.pk, unconfirmed)
-    return user
+    if user.email_waiting:
+        request_mail("confirm_email", user.pk, user.email_waiting)
+    if user.terms_accepted:
+        note_terms(user, user.terms_accepted)
 
 
 def _duplicated() -> DuplicatedUser:

@@ -4,7 +4,8 @@ from accounts.actions.moderation import check_admin
 from accounts.audit import Act, note
 from accounts.models import User
 from socialsite.core import db, site
-from socialsite.core.models import SiteSettings
+from socialsite.core.models import SiteDocument, SiteSettings
+from socialsite.core.site import documents
 
 
 @db.atomic
@@ -22,3 +23,20 @@ def change_site(values: dict[str, str], actor: User | None = None, address: str 
         setattr(row, name, values[name])
     site.save(row)
     note(actor, Act.SITE, "site", SiteSettings.THE_ROW, {"fields": changed}, address)
+
+
+@db.atomic
+def publish_document(
+    kind: SiteDocument.Kind,
+    columns: dict[str, str],
+    actor: User | None = None,
+    address: str = "",
+    *,
+    is_needed: bool = False,
+) -> SiteDocument:
+    """Publish a new version of a text of the site (`documents.publish`). Admins only, as above."""
+    check_admin(actor)
+    made = documents.publish(kind, columns, is_needed=is_needed)
+    detail = {"text": kind, "version": made.version}
+    note(actor, Act.DOCUMENT, "site", SiteSettings.THE_ROW, detail, address)
+    return made

@@ -15,12 +15,14 @@ from accounts.devices import Client
 from accounts.models import User
 from accounts.tokens import decoding
 from relations.api.serializers import RelationSerializer
+from socialsite.core import site
 from socialsite.core.http.serializer_fields import TextField
 from socialsite.core.ids import MAX_ID
 
 # Far above every rule, so that people read the rule's own message.
 INPUT_MAX = 200
 EMAIL_MAX = 320
+TERMS_MAX = 2**31 - 1
 TOKEN_MAX = decoding.MAX_LENGTH
 
 
@@ -33,6 +35,29 @@ class _ClientField(serializers.ChoiceField):
     def __init__(self, **kwargs: Any) -> None:
         text = "kind of device"
         super().__init__(choices=Client.choices, default=Client.OTHER, help_text=text, **kwargs)
+
+
+class _TermsField(serializers.IntegerField):
+    """A version of the terms, or true for the current one; the result is a version, 0 for none."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        text = "the version of the terms that the person accepts (see `terms` of site); true: the"
+        super().__init__(
+            **{
+                "required": False,
+                "default": 0,
+                "min_value": 0,
+                "max_value": TERMS_MAX,
+                "help_text": f"{text} current one",
+                **kwargs,
+            }
+        )
+
+    def to_internal_value(self, data: Any) -> int:
+        """Return the version."""
+        if isinstance(data, bool):
+            return site.current().terms if data else 0
+        return int(super().to_internal_value(data))
 
 
 class _DeviceSerializer(serializers.Serializer[Any]):
@@ -72,6 +97,7 @@ class RegisterSerializer(_DeviceSerializer):
         max_length=EMAIL_MAX,
         help_text="receives a confirmation link",
     )
+    terms = _TermsField()
 
 
 class LoginSerializer(_DeviceSerializer):
@@ -85,6 +111,7 @@ class LoginSerializer(_DeviceSerializer):
         default="",
         help_text="code of the second factor; required after error 25",
     )
+    terms = _TermsField()
 
 
 class RefreshSerializer(serializers.Serializer[Any]):

@@ -22,6 +22,7 @@ REFRESH = f"{_PREFIX}refresh"
 DEVICE = f"{_PREFIX}device"
 STEPS = "first_steps"
 READING = "reading"
+TERMS = "terms"
 # What a reader sees without asking, as the cookie names it → the field of the account.
 CHOICES = {"notes": "unfold_notes", "pictures": "show_sensitive"}
 LONGEST = 400 * 86_400  # seconds; browsers accept no longer time
@@ -80,12 +81,14 @@ def put_reading(response: HttpResponseBase, choices: Collection[str]) -> None:
 
 
 def put_account(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
-    """Bring what the browser knows of an account up to date: the first steps and the choices.
+    """Bring what the browser knows of an account up to date: first steps, choices, terms.
 
     What the view itself has set is newer than `user`.
     """
     if STEPS not in response.cookies and (user.first_steps or STEPS in request.COOKIES):
         put_first_steps(response, user.first_steps)
+    if user.terms_accepted != terms(request):
+        put_terms(response, user.terms_accepted)
     if READING in response.cookies:
         return
     own = reading(request)
@@ -100,6 +103,20 @@ def put_first_steps(response: HttpResponseBase, wanted: bool) -> None:
         _keep(response, STEPS, "1", LONGEST)
     else:
         response.delete_cookie(STEPS, samesite="Lax")
+
+
+def terms(request: HttpRequest) -> int:
+    """Return the version of the terms that the browser's person accepted; 0 for unknown."""
+    text = request.COOKIES.get(TERMS, "")
+    return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else 0
+
+
+def put_terms(response: HttpResponseBase, version: int) -> None:
+    """Note which version of the terms this person accepted; the account decides."""
+    if version:
+        _keep(response, TERMS, str(version), LONGEST)
+    else:
+        response.delete_cookie(TERMS, samesite="Lax")
 
 
 def put_device(response: HttpResponseBase, device: str) -> None:

@@ -20,11 +20,21 @@ from socialsite.core.requests import request_budgets
 
 
 def log_in(
-    request: HttpRequest, username: str, password: str, client: str, code: str = ""
+    request: HttpRequest, username: str, password: str, client: str, code: str = "", terms: int = 0
 ) -> tuple[User, TokenPair]:
-    """Sign in by password and, if enabled, second factor. Raises the errors of both steps."""
+    """Sign in by password and, if enabled, second factor. Raises the errors of both steps.
+
+    `terms` is the version that the person accepts along with it. TermsNotAccepted if the site
+    needs a newer one than this and than the person accepted before.
+    """
     user = begin(request, username, password)
-    return user, finish(request, user, client, code)
+    is_behind = user.terms_accepted < site.current().terms_needed
+    if is_behind:
+        actions.check_terms(terms)  # before a code is used up
+    pair = finish(request, user, client, code)
+    if is_behind:
+        actions.accept_terms(user, terms, ip_addresses.address_of(request))
+    return user, pair
 
 
 def begin(request: HttpRequest, username: str, password: str) -> User:
@@ -58,17 +68,20 @@ def sign_up(
     password: str,
     client: str,
     email: str = "",
+    terms: int = 0,
 ) -> tuple[User, TokenPair]:
     """Create an account and sign in; an e-mail address, if given, receives a confirmation link.
 
-    Raises SignUpClosed, RegMatchError or DuplicatedUser; RateLimited after many of these, or after
-    many new accounts from one place.
+    `terms` is the version that the person accepts. Raises SignUpClosed, TermsNotAccepted,
+    RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new accounts
+    from one place.
     """
     if not site.current().is_open:
         raise SignUpClosed
+    actions.check_terms(terms)
     takes = request_budgets.of_sign_up(request, email)
     with attempts.sign_up(request), allowances.spent(takes):
-        user = actions.register(username, nickname, password, unconfirmed=email)
+        user = actions.register(username, nickname, password, unconfirmed=email, terms=terms)
     return user, _issue(request, user, client)
 
 

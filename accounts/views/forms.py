@@ -29,7 +29,9 @@ SHOWN = (
     errors.InvalidInput,
     errors.RateLimited,
     errors.SignUpClosed,
+    errors.TermsNotAccepted,
 )
+NUMBER_DIGITS = 10
 
 
 def safe_next(request: HttpRequest) -> str:
@@ -82,6 +84,12 @@ def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[
     if wrong:
         raise errors.InvalidInput(fields=wrong)
     return values
+
+
+def number(request: HttpRequest, name: str) -> int:
+    """Return a field of the form that a page fills in with a number; 0 for anything else."""
+    text = request.POST.get(name, "")
+    return int(text) if len(text) < NUMBER_DIGITS and text.isascii() and text.isdigit() else 0
 
 
 def form(

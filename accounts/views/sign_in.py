@@ -49,11 +49,17 @@ def register(request: HttpRequest) -> HttpResponse:
         try:
             values = forms.fields(request, "username", "nickname", "password")
             values["email"] = request.POST.get("email", "").strip()
-            _user, pair = flow.sign_up(request, **values, client=forms.browser(request))
+            _user, pair = flow.sign_up(
+                request,
+                **values,
+                client=forms.browser(request),
+                terms=forms.number(request, "terms"),
+            )
             return forms.entered(request, pair, reverse("welcome"))
         except forms.SHOWN as found:
             error = found
-    return forms.form(request, "accounts/register.html", ("username", "nickname", "email"), error)
+    typed = ("username", "nickname", "email", "terms")
+    return forms.form(request, "accounts/register.html", typed, error)
 
 
 @require_POST

@@ -17,6 +17,7 @@ from interactions.models import CommentContent
 from socialsite.core import site
 from socialsite.core.media import encoding
 from socialsite.core.requests.request_budgets import READS
+from socialsite.core.site import documents
 
 
 class LimitsSerializer(serializers.Serializer[Any]):
@@ -45,11 +46,15 @@ class FeaturesSerializer(serializers.Serializer[Any]):
 
 
 class SiteSerializer(serializers.Serializer[Any]):
-    """The site. `description` is in the language of the request; `contact` may be empty."""
+    """The site. Texts are in the language of the request; they may be empty, as may `contact`."""
 
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
     contact = serializers.CharField(allow_blank=True)
+    rules = serializers.CharField(allow_blank=True, help_text="Markdown")
+    terms = serializers.IntegerField(
+        help_text="the version of the terms that sign-up must accept; 0: nothing to accept"
+    )
     sign_up = serializers.ChoiceField(choices=site.SignUp.values)
     languages = serializers.ListField(child=serializers.CharField())
     limits = LimitsSerializer()
@@ -74,6 +79,8 @@ class OneSite(APIView):
             "name": here.name,
             "description": here.description,
             "contact": here.contact,
+            "rules": documents.current(here, documents.Kind.RULES).text,
+            "terms": here.terms if here.terms_needed else 0,
             "sign_up": here.sign_up,
             "languages": [code for code, _ in settings.LANGUAGES],
             "limits": {

@@ -252,6 +252,13 @@ class SignUpClosed(AppError):
     message = _("Nobody can sign up at the moment.")
 
 
+class TermsNotAccepted(AppError):
+    """The terms of the site, or new ones, must be accepted first."""
+
+    code, name, status = 35, "TERMS_NOT_ACCEPTED", 403
+    message = _("Please read the terms of use and accept them.")
+
+
 class QuotaExceeded(AppError):
     """The person has as many of these as one may have."""
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 # Django's labels: the names of the fields with spaces.
 LABELS = {
+    gettext_noop("about"),
     gettext_noop("access floor"),
     gettext_noop("action"),
     gettext_noop("actor count"),
@@ -127,6 +128,7 @@ LABELS = {
     gettext_noop("previous bat"),
     gettext_noop("previous iat"),
     gettext_noop("previous jti"),
+    gettext_noop("privacy"),
     gettext_noop("progress"),
     gettext_noop("pronouns"),
     gettext_noop("publish at"),
@@ -146,6 +148,7 @@ LABELS = {
     gettext_noop("roles"),
     gettext_noop("root"),
     gettext_noop("rotated at"),
+    gettext_noop("rules"),
     gettext_noop("seconds"),
     gettext_noop("sensitive"),
     gettext_noop("show sensitive"),
@@ -161,6 +164,9 @@ LABELS = {
     gettext_noop("subject type"),
     gettext_noop("subject"),
     gettext_noop("target"),
+    gettext_noop("terms accepted"),
+    gettext_noop("terms needed"),
+    gettext_noop("terms"),
     gettext_noop("thread"),
     gettext_noop("title"),
     gettext_noop("to user"),

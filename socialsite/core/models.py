@@ -85,12 +85,55 @@ class SiteSettings(models.Model):
         default="",
         verbose_name=gettext_lazy("sign-up"),
     )
+    # The current version of each document; 0 for none.
+    about = models.PositiveIntegerField(default=0, editable=False)
+    rules = models.PositiveIntegerField(default=0, editable=False)
+    terms = models.PositiveIntegerField(default=0, editable=False)
+    privacy = models.PositiveIntegerField(default=0, editable=False)
+    # People must have accepted this version of the terms or a later one; 0 for none.
+    terms_needed = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta:
         verbose_name = verbose_name_plural = gettext_lazy("the site")
 
     def __str__(self) -> str:
         return self.name
+
+
+class SiteDocument(models.Model):
+    """A version of a text about the site, as Markdown. Rows never change: a change is a new one."""
+
+    TEXT_MAX = 50_000  # characters
+    TEXTS = ("text_en", "text_zh_hans")
+
+    class Kind(models.TextChoices):
+        """What the text is; the site has one address for each."""
+
+        ABOUT = "about", gettext_lazy("About")
+        RULES = "rules", gettext_lazy("Rules")
+        TERMS = "terms", gettext_lazy("Terms of use")
+        PRIVACY = "privacy", gettext_lazy("Privacy")
+
+    kind = models.CharField(max_length=16, choices=Kind.choices, verbose_name=gettext_lazy("text"))
+    version = models.PositiveIntegerField(verbose_name=gettext_lazy("version"))
+    # Both empty: the site withdrew the text.
+    text_en = models.TextField(
+        max_length=TEXT_MAX, blank=True, default="", verbose_name=gettext_lazy("text in English")
+    )
+    text_zh_hans = models.TextField(
+        max_length=TEXT_MAX, blank=True, default="", verbose_name=gettext_lazy("text in Chinese")
+    )
+    published_at = models.DateTimeField(
+        default=timezone.now, verbose_name=gettext_lazy("published")
+    )
+
+    class Meta:
+        verbose_name = gettext_lazy("text of the site")
+        verbose_name_plural = gettext_lazy("texts of the site")
+        constraints = [models.UniqueConstraint(fields=["kind", "version"], name="uk_site_document")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.version}"
 
 
 class IdempotencyKey(models.Model):

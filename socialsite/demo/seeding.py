@@ -35,11 +35,12 @@ from socialsite.core.errors import AppError, DuplicatedUser
 from socialsite.core.events import enqueue, relay
 from socialsite.core.media import encoding
 from socialsite.core.media import pictures as media_pictures
-from socialsite.core.models import Event
+from socialsite.core.models import Event, SiteDocument
 from socialsite.demo import graph, pictures
 from socialsite.demo.order import Act, Order
 from socialsite.demo.people import BIG_AUTHOR, EMAIL_DOMAIN, LOGINS, PASSWORD, Person, make
 from socialsite.demo.plan import Plan, Step, Thread
+from socialsite.demo.words import site_texts
 
 logger = logging.getLogger(__name__)
 
@@ -118,6 +119,7 @@ class _Seeding:
         gc.collect()
         gc.freeze()
         done = self._posts_done()
+        _describe_site()
         self._plan()
         first = len(self._order.first)
         if done == 0:
@@ -340,6 +342,15 @@ class _Seeding:
     def _check(self) -> None:
         if self._stop():
             raise Stopped
+
+
+def _describe_site() -> None:
+    """Publish what the site is about, and its rules, unless staff have written texts."""
+    if SiteDocument.objects.exists():
+        return
+    for kind, words in site_texts().items():
+        columns = {f"text_{code.replace('-', '_')}": text.strip() for code, text in words.items()}
+        accounts_actions.publish_document(SiteDocument.Kind(kind), columns)
 
 
 def _ahead(artist: Executor, work: Callable[[Step], R], steps: list[Step]) -> Iterator[R]:

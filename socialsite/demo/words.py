@@ -40,7 +40,16 @@ class Text:
 @cache
 def texts(language: str) -> dict[str, Any]:
     """Return the templates of a language: topic → lists of templates and slots."""
-    return tomllib.loads((TEXTS / f"{language}.toml").read_text(encoding="utf-8"))
+    return _read(language)
+
+
+def site_texts() -> dict[str, Any]:
+    """Return the texts about the site: kind → language → Markdown."""
+    return _read("site")
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((TEXTS / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @cache

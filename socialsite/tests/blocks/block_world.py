@@ -17,7 +17,7 @@ from interactions.actions import rising
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
 from socialsite.core.media import stored_files
-from socialsite.core.models import Media, SiteSettings, Video
+from socialsite.core.models import Media, SiteDocument, SiteSettings, Video
 from socialsite.tests.blocks.block_matrix import READERS
 
 NOTHING = 1234567890123456789
@@ -39,6 +39,7 @@ class World:
         accounts_actions.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
         accounts_actions.force_offline(self.hidden, self.users["staff"])
         SiteSettings.objects.create(contact="staff@example.org")
+        SiteDocument.objects.create(kind="rules", version=1, text_en="Be kind")
         # They show that calls refused to others can succeed.
         self.owners = {"hidden": self.hidden, "third": self.third}
         self.mine: dict[str, int] = {}

@@ -115,6 +115,8 @@ VIEWS = (
     View("recover", "/recover", GUEST),
     View("recover-link", "/recover/used", GUEST),
     View("email-link", "/email/used", GUEST),
+    View("about", "/about", GUEST),
+    View("rules", "/rules", GUEST),
     View("offline", "/offline", GUEST),
     View("not-found", "/nothing", GUEST),
     View("home", "/"),

@@ -493,7 +493,7 @@ CALLS = {
 OURS = "texts that this site or its administrator wrote"
 READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/cache/__init__.py": OURS,
-    "socialsite/core/site.py": OURS,
+    "socialsite/core/site/__init__.py": OURS,
     "accounts/devices.py": (
         "a kind of browser",
         "a name of a device",

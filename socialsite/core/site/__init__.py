@@ -1,5 +1,7 @@
 """What the site is: its name, its words, its contact, and whether people may sign up.
 
+Its longer texts are in `documents`.
+
 Staff change it in the admin (`accounts.actions.site`); what they leave empty is the environment's.
 The row is cached under a lease, so every process shows a change at once. A page reads it along with
 its first round trip to Redis (`along`).
@@ -23,23 +25,30 @@ from socialsite.core.cache.lease import LeaseCache
 from socialsite.core.cache.packing import json_of
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
-from socialsite.core.models import SiteSettings
+from socialsite.core.models import SiteDocument, SiteSettings
 
 SignUp = SiteSettings.SignUp
+Kind = SiteDocument.Kind
 
 # If a process dies between its commit and the deletion, the old value is shown for so long.
 CACHE = LeaseCache("site", ttl_ms=60_000)
-_COLUMNS = (*SiteSettings.TEXTS, "contact", "sign_up")
+_COLUMNS = (*SiteSettings.TEXTS, "contact", "sign_up", *Kind.values, "terms_needed")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The site as people see it; `descriptions` has a text, perhaps empty, for each language."""
+    """The site as people see it; `descriptions` has a text, perhaps empty, for each language.
+
+    `documents` has the current version of each text that there is. People must have accepted the
+    version `terms_needed` of the terms, or a later one; 0 for none.
+    """
 
     name: str
     descriptions: Mapping[str, str]
     contact: str
     sign_up: SiteSettings.SignUp
+    documents: Mapping[SiteDocument.Kind, int]
+    terms_needed: int
 
     @property
     def is_open(self) -> bool:
@@ -49,8 +58,25 @@ class Site:
     @property
     def description(self) -> str:
         """The words about the site in the reader's language, or in the other one."""
-        own = self.descriptions.get(get_language() or settings.LANGUAGE_CODE, "")
-        return own or next(filter(None, self.descriptions.values()), "")
+        return in_own_language(self.descriptions)[1]
+
+    @property
+    def texts(self) -> tuple[SiteDocument.Kind, ...]:
+        """The longer texts that people can read; the site always says what it is about."""
+        return (Kind.ABOUT, *(kind for kind in self.documents if kind != Kind.ABOUT))
+
+    @property
+    def terms(self) -> int:
+        """The current version of the terms; 0 for none."""
+        return self.documents.get(Kind.TERMS, 0)
+
+
+def in_own_language(texts: Mapping[str, str]) -> tuple[str, str]:
+    """Return the text in the reader's language, or in the other one, and its language first."""
+    own = get_language() or settings.LANGUAGE_CODE
+    found = [language for language, text in texts.items() if text]
+    language = own if own in found or not found else found[0]
+    return language, texts.get(language, "")
 
 
 class _Row(Values[Site]):
@@ -88,6 +114,8 @@ def _made(row: Mapping[str, Any]) -> Site:
         },
         contact=row.get("contact", ""),
         sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
+        documents={kind: row[kind] for kind in Kind if row.get(kind)},
+        terms_needed=row.get("terms_needed", 0),
     )
 
 

@@ -1,0 +1,40 @@
+"""Pages of the site's longer texts: about, rules, terms, privacy, with their versions."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from socialsite.core import site
+from socialsite.core.errors import NotFound
+from socialsite.core.requests.request_budgets import READS, takes
+from socialsite.core.site import documents
+from socialsite.core.site.documents import Kind
+
+VERSION_DIGITS = 9
+
+
+@require_safe
+@takes(GET=READS)
+def document(request: HttpRequest, kind: Kind) -> HttpResponse:
+    """Show the current version of a text, or the one of `?version=`."""
+    here = site.current()
+    wanted = request.GET.get("version", "")
+    shown = _version(kind, wanted) if wanted else documents.current(here, kind)
+    context = {
+        "kind": kind,
+        "document": shown,
+        "is_current": shown.version == here.documents.get(kind, 0),
+        "versions": documents.versions(kind) if shown.version else [],
+        "others": here.texts[1:],
+        "version": settings.VERSION,
+    }
+    return render(request, "document.html", context)
+
+
+def _version(kind: Kind, wanted: str) -> documents.Document:
+    is_number = wanted.isascii() and wanted.isdigit() and len(wanted) <= VERSION_DIGITS
+    found = documents.of_version(kind, int(wanted)) if is_number else None
+    if found is None:
+        raise NotFound
+    return found
