@@ -32,6 +32,8 @@ class Act(models.TextChoices):
     SHOW_TAG = "show_tag", _("showed a hidden tag again")
     SITE = "site", _("changed the settings of the site")
     DOCUMENT = "document", _("published a text of the site")
+    ANNOUNCE = "announce", _("wrote an announcement")
+    DELETE_ANNOUNCEMENT = "delete_announcement", _("deleted an announcement")
     TERMS = "terms", _("accepted the terms")
     REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")
     PASSWORD = "password", _("changed the password")

@@ -8,6 +8,7 @@ from django.views.i18n import set_language
 
 from feeds.api.urls import person_patterns
 from relations.api.urls import suggestion_patterns
+from socialsite.api.announcements import Announcements, Dismissal
 from socialsite.api.schema import DocsView, SchemaView
 from socialsite.api.site import OneSite
 from socialsite.core.rate_limits import budgets
@@ -15,6 +16,7 @@ from socialsite.core.requests.request_budgets import takes
 from socialsite.core.site.documents import Kind
 from socialsite.metrics import metrics
 from socialsite.pages import views, web_app
+from socialsite.pages.announcements import dismiss
 from socialsite.pages.content_preferences import reading
 from socialsite.pages.documents import document
 from socialsite.pages.media_files import uploaded
@@ -35,6 +37,8 @@ api_v1: list[URLPattern | URLResolver] = [
     path("", include("interactions.api.urls")),
     path("", include("socialsite.core.media.urls")),
     path("site", OneSite.as_view()),
+    path("announcements", Announcements.as_view()),
+    path("announcements/<str:announcement_id>/dismiss", Dismissal.as_view()),
 ]
 
 choose_language = require_POST(takes(POST=(budgets.LANGUAGE,))(set_language))
@@ -56,6 +60,7 @@ urlpatterns = [
     path("sw.js", web_app.worker, name="worker"),
     path("offline", web_app.offline, name="offline"),
     *(path(kind.value, document, {"kind": kind}, name=kind.value) for kind in Kind),
+    path("announcements/<str:announcement_id>/dismiss", dismiss, name="dismiss_announcement"),
     path("settings/reading", reading, name="reading"),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

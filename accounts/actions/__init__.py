@@ -33,7 +33,12 @@ from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
 from accounts.actions.signing_in import Proof, check_password, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
-from accounts.actions.site import change_site, publish_document
+from accounts.actions.site import (
+    change_site,
+    delete_announcement,
+    publish_document,
+    save_announcement,
+)
 from accounts.actions.terms import accept_terms, check_terms
 from accounts.actions.two_factor import (
     begin_two_factor,
@@ -60,6 +65,7 @@ __all__ = [
     "check_two_factor",
     "confirm_email",
     "confirm_two_factor",
+    "delete_announcement",
     "drop_waiting_email",
     "edit_profile",
     "end_first_steps",
@@ -80,6 +86,7 @@ __all__ = [
     "request_recovery",
     "reset_two_factor",
     "role_names",
+    "save_announcement",
     "send_confirmation_again",
     "set_password",
     "set_preferences",

@@ -4,8 +4,8 @@ from accounts.actions.moderation import check_admin
 from accounts.audit import Act, note
 from accounts.models import User
 from socialsite.core import db, site
-from socialsite.core.models import SiteDocument, SiteSettings
-from socialsite.core.site import documents
+from socialsite.core.models import Announcement, SiteDocument, SiteSettings
+from socialsite.core.site import announcements, documents
 
 
 @db.atomic
@@ -40,3 +40,20 @@ def publish_document(
     detail = {"text": kind, "version": made.version}
     note(actor, Act.DOCUMENT, "site", SiteSettings.THE_ROW, detail, address)
     return made
+
+
+@db.atomic
+def save_announcement(row: Announcement, actor: User | None = None, address: str = "") -> None:
+    """Store a new announcement or a changed one. Admins only, as above."""
+    check_admin(actor)
+    announcements.save(row)
+    note(actor, Act.ANNOUNCE, "announcement", row.pk, address=address)
+
+
+@db.atomic
+def delete_announcement(row: Announcement, actor: User | None = None, address: str = "") -> None:
+    """Delete an announcement. Admins only, as above."""
+    check_admin(actor)
+    ident = row.pk
+    announcements.delete(row)
+    note(actor, Act.DELETE_ANNOUNCEMENT, "announcement", ident, address=address)

@@ -10,7 +10,14 @@ from django.contrib.auth.models import Group
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from accounts.admin import audit, people, pushes, sign_ins, site  # noqa: F401  (register their pages)
+from accounts.admin import (  # noqa: F401  (register their pages)
+    announcements,
+    audit,
+    people,
+    pushes,
+    sign_ins,
+    site,
+)
 
 importlib.import_module("django.contrib.auth.admin")  # registers the page of groups
 admin.site.unregister(Group)  # rights follow from the role, not from groups

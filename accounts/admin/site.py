@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from accounts import actions, email_rules
 from accounts.request_auth.requests import staff_of
-from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.admin import AdminsOnly
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.models import SiteDocument, SiteSettings
 from socialsite.core.site import documents
@@ -55,20 +55,8 @@ class SiteForm(forms.ModelForm):
         return value
 
 
-class _OfAdmins(ReadOnlyAdmin):
-    """What only admins see."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
-
-
 @admin.register(SiteSettings)
-class SiteSettingsAdmin(_OfAdmins):
+class SiteSettingsAdmin(AdminsOnly):
     """One row that is always there: the list leads to it."""
 
     form = SiteForm
@@ -122,7 +110,7 @@ class DocumentForm(forms.ModelForm):
 
 
 @admin.register(SiteDocument)
-class SiteDocumentAdmin(_OfAdmins):
+class SiteDocumentAdmin(AdminsOnly):
     """The versions of the texts of the site, newest first. A change is a new version."""
 
     list_display = ("kind", "version", "published_at")

@@ -85,6 +85,18 @@ class ReadOnlyAdmin(GuardedAdmin):
         return bool(request.user.is_superuser)
 
 
+class AdminsOnly(ReadOnlyAdmin):
+    """Base admin of what moderators do not see."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Return True for admins."""
+        return self.has_administer_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return True for admins."""
+        return self.has_administer_permission(request)
+
+
 def id_column(name: str, label: Any) -> Callable[[Any, Model], int]:
     """Return a method of an admin: a column with the id in a foreign key, whose row is not read."""
 

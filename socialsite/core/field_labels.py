@@ -21,6 +21,7 @@ LABELS = {
     gettext_noop("after"),
     gettext_noop("aggregate id"),
     gettext_noop("aggregate type"),
+    gettext_noop("announcement"),
     gettext_noop("applied"),
     gettext_noop("at"),
     gettext_noop("attempts"),

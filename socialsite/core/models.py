@@ -136,6 +136,48 @@ class SiteDocument(models.Model):
         return f"{self.kind} {self.version}"
 
 
+class Announcement(models.Model):
+    """A short text for everybody, shown from one time to another."""
+
+    TEXT_MAX = 500
+    TEXTS = ("text_en", "text_zh_hans")
+
+    text_en = models.CharField(
+        max_length=TEXT_MAX, blank=True, default="", verbose_name=gettext_lazy("text in English")
+    )
+    text_zh_hans = models.CharField(
+        max_length=TEXT_MAX, blank=True, default="", verbose_name=gettext_lazy("text in Chinese")
+    )
+    starts_at = models.DateTimeField(default=timezone.now, verbose_name=gettext_lazy("from"))
+    ends_at = models.DateTimeField(db_index=True, verbose_name=gettext_lazy("until"))
+    for_guests = models.BooleanField(default=False, verbose_name=gettext_lazy("guests see it too"))
+
+    class Meta:
+        verbose_name = gettext_lazy("announcement")
+        verbose_name_plural = gettext_lazy("announcements")
+
+    def __str__(self) -> str:
+        return self.text_en or self.text_zh_hans
+
+
+class AnnouncementDismissal(models.Model):
+    """A person wants to see an announcement no more."""
+
+    id = models.BigAutoField(primary_key=True)
+    user_id = models.BigIntegerField()
+    announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user_id", "announcement"], name="uk_announcement_dismissal"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.announcement_id} by {self.user_id}"
+
+
 class IdempotencyKey(models.Model):
     """The result of a creating request with this key.
 

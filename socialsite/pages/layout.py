@@ -14,7 +14,9 @@ from markupsafe import Markup, escape
 from interactions import queries as interactions_queries
 from socialsite.core import site
 from socialsite.core.cache import reads
+from socialsite.core.cache.reads import Read
 from socialsite.core.http import form_keys
+from socialsite.core.site import announcements
 from socialsite.pages.cached_html import FACE, FACES, cached_frame, cached_html, face
 from socialsite.pages.links import url
 
@@ -52,15 +54,19 @@ class Layout:
         self._has_token = token is not None
         path = "" if request is None else request.path
         self._at = path if path in _places() else ""
+        self.site = site.known() if bare else site.current()
+        self.announcements = [] if bare else announcements.current(self.site, member=self.member)
         if self.member and request is not None:
             # Before the card, which is read in the same round trip.
-            badge = min(unread(request), BADGE_MAX)
+            dismissed = announcements.Dismissed([user.pk] if self.announcements else [])
+            badge = min(unread(request, dismissed), BADGE_MAX)
+            gone = dismissed.value.get(user.pk, ())
+            self.announcements = [one for one in self.announcements if one.id not in gone]
             self._values["badge"] = cached_html(_TEMPLATE, "badge", badge)
             self._values |= _of_reader(*_face(visitor.card))
             self._values["id"] = user.pk
             if path == self._values["me_url"]:
                 self._at = "me"
-        self.site = site.known() if bare else site.current()
         self._values["site"] = self.site.name
 
     def _way_back(self) -> str:
@@ -133,14 +139,15 @@ def _of_reader(username: str, nickname: str, avatar: str) -> Mapping[str, Markup
     }
 
 
-def unread(request: HttpRequest) -> int:
+def unread(request: HttpRequest, *others: Read[Any]) -> int:
     """Return the reader's number of unread notifications, for the badge of every page.
 
-    It is read together with the reader's card, unless the view has read it (`request.unread`).
+    It is read together with the reader's card and `others`, unless the view has read it
+    (`request.unread`).
     """
     visitor = request.visitor  # type: ignore[attr-defined]
     found: interactions_queries.Unread | None = getattr(request, "unread", None)
     if found is None:
         found = interactions_queries.Unread([visitor.user.pk])
-    reads.run(found, visitor.cards)
+    reads.run(found, visitor.cards, *others)
     return found.value

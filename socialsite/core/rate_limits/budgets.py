@@ -202,7 +202,7 @@ COMMENT = Budget("comment", "Comments and replies.", capacity=60, hourly=720)
 # Actions that can be done and undone without end cost the same both ways (T27).
 MARK = Budget(
     "mark",
-    "Likes, votes, bookmarks, pins, comment settings and undone reposts.",
+    "Likes, votes, bookmarks, pins, comment settings, undone reposts, dismissed announcements.",
     capacity=300,
     hourly=10_800,
 )
@@ -232,7 +232,7 @@ PUSH_SENT = Budget(
 )
 ACCOUNT = Budget(
     "account",
-    "Changes of one's password, e-mail address and second factor.",
+    "Changes of one's password, e-mail address and second factor; consent to terms.",
     capacity=30,
     hourly=60,
 )

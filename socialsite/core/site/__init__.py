@@ -1,6 +1,6 @@
 """What the site is: its name, its words, its contact, and whether people may sign up.
 
-Its longer texts are in `documents`.
+Its longer texts are in `documents`, what it tells everybody for some time in `announcements`.
 
 Staff change it in the admin (`accounts.actions.site`); what they leave empty is the environment's.
 The row is cached under a lease, so every process shows a change at once. A page reads it along with
@@ -9,7 +9,7 @@ its first round trip to Redis (`along`).
 
 import contextlib
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import DatabaseError, transaction
+from django.utils import timezone
 from django.utils.translation import get_language
 
 from socialsite.core import redis
@@ -25,7 +26,7 @@ from socialsite.core.cache.lease import LeaseCache
 from socialsite.core.cache.packing import json_of
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
-from socialsite.core.models import SiteDocument, SiteSettings
+from socialsite.core.models import Announcement, SiteDocument, SiteSettings
 
 SignUp = SiteSettings.SignUp
 Kind = SiteDocument.Kind
@@ -33,6 +34,21 @@ Kind = SiteDocument.Kind
 # If a process dies between its commit and the deletion, the old value is shown for so long.
 CACHE = LeaseCache("site", ttl_ms=60_000)
 _COLUMNS = (*SiteSettings.TEXTS, "contact", "sign_up", *Kind.values, "terms_needed")
+
+
+# So many of the announcements that are not over, the latest, are known.
+ANNOUNCEMENTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """An announcement of now or later; times are Unix ms."""
+
+    id: int
+    texts: Mapping[str, str]
+    starts_at: int
+    ends_at: int
+    for_guests: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,7 @@ class Site:
     sign_up: SiteSettings.SignUp
     documents: Mapping[SiteDocument.Kind, int]
     terms_needed: int
+    announcements: Sequence[Announced]
 
     @property
     def is_open(self) -> bool:
@@ -87,7 +104,7 @@ class _Row(Values[Site]):
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         row = SiteSettings.objects.filter(pk__in=idents).values(*_COLUMNS).first() or {}
-        return {SiteSettings.THE_ROW: json_of(row)}
+        return {SiteSettings.THE_ROW: json_of(row | {"announcements": _not_over()})}
 
     def decode(self, found: Mapping[int, bytes]) -> dict[int, Site]:
         return {ident: _site(packed) for ident, packed in found.items()}
@@ -104,6 +121,21 @@ def _site(packed: bytes) -> Site:
     return known[1]
 
 
+def _not_over() -> list[tuple[Any, ...]]:
+    """Return the announcements of now and later, as the arguments of `Announced`."""
+    rows = Announcement.objects.filter(ends_at__gt=timezone.now()).order_by("-starts_at", "-id")
+    return [
+        (
+            row.pk,
+            {"en": row.text_en, "zh-hans": row.text_zh_hans},
+            int(row.starts_at.timestamp() * 1000),
+            int(row.ends_at.timestamp() * 1000),
+            row.for_guests,
+        )
+        for row in rows[:ANNOUNCEMENTS]
+    ]
+
+
 def _made(row: Mapping[str, Any]) -> Site:
     """Return the site of a row; {} for none yet."""
     return Site(
@@ -116,6 +148,7 @@ def _made(row: Mapping[str, Any]) -> Site:
         sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
         documents={kind: row[kind] for kind in Kind if row.get(kind)},
         terms_needed=row.get("terms_needed", 0),
+        announcements=[Announced(*one) for one in row.get("announcements", ())],
     )
 
 

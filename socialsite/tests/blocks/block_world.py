@@ -1,6 +1,7 @@
 """The people of the block matrix: Hidden, the readers, and a person who is banned later."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from accounts import actions as accounts_actions
@@ -17,7 +18,7 @@ from interactions.actions import rising
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
 from socialsite.core.media import stored_files
-from socialsite.core.models import Media, SiteDocument, SiteSettings, Video
+from socialsite.core.models import Announcement, Media, SiteDocument, SiteSettings, Video
 from socialsite.tests.blocks.block_matrix import READERS
 
 NOTHING = 1234567890123456789
@@ -40,6 +41,7 @@ class World:
         accounts_actions.force_offline(self.hidden, self.users["staff"])
         SiteSettings.objects.create(contact="staff@example.org")
         SiteDocument.objects.create(kind="rules", version=1, text_en="Be kind")
+        Announcement.objects.create(text_en="Backup", ends_at=datetime.now(UTC))
         # They show that calls refused to others can succeed.
         self.owners = {"hidden": self.hidden, "third": self.third}
         self.mine: dict[str, int] = {}

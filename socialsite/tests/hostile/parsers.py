@@ -494,6 +494,7 @@ OURS = "texts that this site or its administrator wrote"
 READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/cache/__init__.py": OURS,
     "socialsite/core/site/__init__.py": OURS,
+    "socialsite/core/site/announcements.py": OURS,
     "accounts/devices.py": (
         "a kind of browser",
         "a name of a device",
