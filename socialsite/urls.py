@@ -16,6 +16,7 @@ from socialsite.core.requests.request_budgets import takes
 from socialsite.core.site.documents import Kind
 from socialsite.metrics import metrics
 from socialsite.pages import views, web_app
+from socialsite.pages.accent import stylesheet
 from socialsite.pages.announcements import dismiss
 from socialsite.pages.content_preferences import reading
 from socialsite.pages.documents import document
@@ -57,6 +58,7 @@ urlpatterns = [
     path(".well-known/security.txt", security_txt),
     path("favicon.ico", views.favicon),
     path("manifest.webmanifest", web_app.manifest, name="manifest"),
+    path("accent/<str:colour>.css", stylesheet, name="accent"),
     path("sw.js", web_app.worker, name="worker"),
     path("offline", web_app.offline, name="offline"),
     *(path(kind.value, document, {"kind": kind}, name=kind.value) for kind in Kind),

@@ -20,13 +20,15 @@ from socialsite.core.models import SiteDocument, SiteSettings
 from socialsite.core.site import documents
 from socialsite.core.text import without_controls
 
+HEX = frozenset("0123456789abcdef")
+
 
 class SiteForm(forms.ModelForm):
     """The settings; a field that is left empty shows the value that it then has."""
 
     class Meta:
         model = SiteSettings
-        fields = (*SiteSettings.TEXTS, "contact", "sign_up")
+        fields = (*SiteSettings.TEXTS, "contact", "sign_up", "accent")
         widgets = dict.fromkeys(SiteSettings.TEXTS[1:], AdminTextareaWidget({"rows": 3}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -44,6 +46,14 @@ class SiteForm(forms.ModelForm):
             if not values[name].isprintable():
                 self.add_error(name, gettext("The text has invisible characters."))
         return values
+
+    def clean_accent(self) -> str:
+        """Accept a colour as style sheets write it."""
+        value = str(self.cleaned_data["accent"]).lower()
+        is_colour = len(value) == len("#rrggbb") and value[0] == "#"
+        if value and not (is_colour and HEX.issuperset(value[1:])):
+            raise ValidationError(gettext("Write the colour as #rrggbb."))
+        return value
 
     def clean_contact(self) -> str:
         """Accept an e-mail address or the address of a page."""

@@ -22,8 +22,10 @@ class SiteAdmin(AdminSite):
         return super().has_permission(request) and not two_factor.is_missing(request.user)  # type: ignore[arg-type]
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Name the site."""
-        return super().each_context(request) | {"site_header": site.current().name}
+        """Say the name of the site and its colour."""
+        here = site.current()
+        own = {"site_header": here.name, "site_accent": here.accent[1:]}
+        return super().each_context(request) | own
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:
         """Wrap an admin page: forms that staff submit are rate limited."""

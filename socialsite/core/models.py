@@ -85,6 +85,15 @@ class SiteSettings(models.Model):
         default="",
         verbose_name=gettext_lazy("sign-up"),
     )
+    accent = models.CharField(
+        max_length=7,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("colour"),
+        help_text=gettext_lazy(
+            "such as #095a4e; where texts need it, pages make it darker or lighter"
+        ),
+    )
     # The current version of each document; 0 for none.
     about = models.PositiveIntegerField(default=0, editable=False)
     rules = models.PositiveIntegerField(default=0, editable=False)

@@ -26,6 +26,7 @@ FILES = (
     *("/manifest.webmanifest", "/sw.js", "/offline"),
 )
 FEED = "/feed.atom"
+ACCENT = "/accent/"
 
 
 class Embeds:
@@ -40,7 +41,8 @@ class Embeds:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer without cookies, and replace the headers about frames."""
         embedded = is_embed(request)
-        if embedded or request.path in FILES or request.path.endswith(FEED):
+        path = request.path
+        if embedded or path in FILES or path.endswith(FEED) or path.startswith(ACCENT):
             request.COOKIES = {}
         response = self.get_response(request)
         if not embedded:

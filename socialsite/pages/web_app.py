@@ -17,6 +17,7 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from socialsite.core import site
 from socialsite.core.requests.request_budgets import READS, takes
+from socialsite.pages import accent
 
 FRESH = {"Cache-Control": "public, max-age=3600"}
 # A cache must ask each time whether the answer is still right.
@@ -46,7 +47,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "scope": "/",
         "display": "standalone",
         "background_color": BACKGROUND,
-        "theme_color": GREEN,
+        "theme_color": accent.tokens(here.accent)["accent"][0] if here.accent else GREEN,
         "icons": [
             _icon("app-192.png", 192),
             _icon("logo-512.png", 512),
@@ -69,13 +70,16 @@ def _icon(name: str, size: int, purpose: str = "any") -> dict[str, str]:
 @conditional_page
 @takes(GET=READS)
 def worker(request: HttpRequest) -> HttpResponse:
-    """The service worker; another version when a script, the style or the site's name changes."""
+    """The service worker; another version with each change of its files, or of the settings."""
     folder = settings.BASE_DIR / "static"
     code = (folder / "worker" / "sw.js").read_text()
     scripts = sorted((folder / "js").rglob("*.js"))
     names = [static(str(path.relative_to(folder))) for path in scripts]
+    here = site.current()
     files = [static(name) for name in FILES]
-    kept = "\n".join([code, site.current().name, *names, *files])
+    if here.accent:
+        files.append(reverse("accent", args=(here.accent[1:],)))
+    kept = "\n".join([code, here.name, *names, *files])
     version = hashlib.sha256(kept.encode()).hexdigest()[:12]
     offline = reverse("offline")
     named = {

@@ -93,7 +93,9 @@ addEventListener("fetch", (event) => {
   const url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
   if (request.mode === "navigate") event.respondWith(page(event, url));
-  else if (url.pathname.startsWith(STATIC_URL) && !url.search) event.respondWith(file(event));
+  else if ((url.pathname.startsWith(STATIC_URL) || FILES.includes(url.pathname)) && !url.search) {
+    event.respondWith(file(event));
+  }
 });
 
 // --- pushes: what they say is decided by the site (interactions/notifying/push.py) ---

@@ -33,7 +33,7 @@ Kind = SiteDocument.Kind
 
 # If a process dies between its commit and the deletion, the old value is shown for so long.
 CACHE = LeaseCache("site", ttl_ms=60_000)
-_COLUMNS = (*SiteSettings.TEXTS, "contact", "sign_up", *Kind.values, "terms_needed")
+_COLUMNS = (*SiteSettings.TEXTS, "contact", "sign_up", "accent", *Kind.values, "terms_needed")
 
 
 # So many of the announcements that are not over, the latest, are known.
@@ -55,14 +55,16 @@ class Announced:
 class Site:
     """The site as people see it; `descriptions` has a text, perhaps empty, for each language.
 
-    `documents` has the current version of each text that there is. People must have accepted the
-    version `terms_needed` of the terms, or a later one; 0 for none.
+    `accent` is its colour `#rrggbb`, empty for the one of the design. `documents` has the current
+    version of each text that there is. People must have accepted the version `terms_needed` of the
+    terms, or a later one; 0 for none.
     """
 
     name: str
     descriptions: Mapping[str, str]
     contact: str
     sign_up: SiteSettings.SignUp
+    accent: str
     documents: Mapping[SiteDocument.Kind, int]
     terms_needed: int
     announcements: Sequence[Announced]
@@ -146,6 +148,7 @@ def _made(row: Mapping[str, Any]) -> Site:
         },
         contact=row.get("contact", ""),
         sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
+        accent=row.get("accent", ""),
         documents={kind: row[kind] for kind in Kind if row.get(kind)},
         terms_needed=row.get("terms_needed", 0),
         announcements=[Announced(*one) for one in row.get("announcements", ())],

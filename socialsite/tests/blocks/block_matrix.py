@@ -164,7 +164,7 @@ NOBODY: dict[str, str] = {
             *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
             *(".well-known/security.txt", "favicon.ico", "robots.txt"),
             *("site", "manifest.webmanifest", "sw.js", "offline"),
-            *("about", "rules", "terms", "privacy"),
+            *("about", "rules", "terms", "privacy", "accent/<str:colour>.css"),
             *("announcements", "announcements/<str:announcement_id>/dismiss"),
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
             *("admin/password_change/", "admin/password_change/done/"),

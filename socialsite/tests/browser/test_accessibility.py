@@ -36,3 +36,13 @@ def test_no_page_has_an_accessibility_problem(catalogue: Catalogue, look: Look) 
             found += [f"{view.name}: {problem}" for problem in accessibility.problems(page)]
         page.context.close()
     assert found == []
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(400)
+def test_a_window_between_both_widths_has_none_either(catalogue: Catalogue) -> None:
+    look = Look("desktop", "light", "en")
+    for view in (one for one in VIEWS if one.name in ("home", "discover-guest")):
+        with catalogue.page(view, look) as page:
+            page.set_viewport_size({"width": 900, "height": 800})
+            assert accessibility.problems(page) == [], view.name

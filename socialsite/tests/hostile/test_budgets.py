@@ -87,6 +87,7 @@ IDLE = {
 }
 PATHS = {
     "<str:username>": "alice1",
+    "<str:colour>": "123456",
     "<str:kind>": "post",
     "<str:client>": "chrome",
     "(?P<app_label>core|accounts|relations|feeds|interactions)": "accounts",
