@@ -19,10 +19,11 @@ from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.pairs import locks, states
 from relations.pairs.states import Action
-from socialsite.core import db
+from socialsite.core import db, site
 from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 from socialsite.core.events import publish
+from socialsite.core.models import SiteSettings
 
 # In the log: the follow of `actor` was ended by `target`.
 REMOVE = "removed"
@@ -75,7 +76,7 @@ def _act(actor: int, target: int, action: Action, logged: str = "") -> Relation 
     if (
         states.follows(after.mine)
         and not states.follows(before.mine)
-        and counters[actor].following >= settings.FOLLOW_LIMIT
+        and _is_full(counters[actor].following)
     ):
         raise FollowLimit
     now = db.now_ms()
@@ -94,6 +95,12 @@ def _act(actor: int, target: int, action: Action, logged: str = "") -> Relation 
     _publish_changes(mine, before.mine, after.mine)
     _publish_changes(other, before.other, after.other)
     return after.mine
+
+
+def _is_full(following: int) -> bool:
+    """Return whether who follows so many may follow nobody else."""
+    least = min(SiteSettings.FOLLOWS_LEAST, settings.FOLLOW_LIMIT)
+    return following >= least and following >= site.current().limits.follow_max
 
 
 _row = compiled(locks.row)

@@ -1,5 +1,7 @@
 """What admins say about the site."""
 
+from typing import Any
+
 from accounts.actions.moderation import check_admin
 from accounts.audit import Act, note
 from accounts.models import User
@@ -9,8 +11,8 @@ from socialsite.core.site import announcements, documents
 
 
 @db.atomic
-def change_site(values: dict[str, str], actor: User | None = None, address: str = "") -> None:
-    """Set fields of the site's settings; "" is the value of the environment.
+def change_site(values: dict[str, Any], actor: User | None = None, address: str = "") -> None:
+    """Set fields of the site's settings; "" or None is the value of the environment.
 
     Admins only; raises Forbidden or TwoFactorNeeded. The audit entry names the fields.
     """

@@ -1,5 +1,6 @@
 """Admin of the site's settings, one row, and of its longer texts, a row for each version."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -14,6 +15,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from accounts import actions, email_rules
 from accounts.request_auth.requests import staff_of
+from socialsite.core import site
 from socialsite.core.admin import AdminsOnly
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.models import SiteDocument, SiteSettings
@@ -28,15 +30,25 @@ class SiteForm(forms.ModelForm):
 
     class Meta:
         model = SiteSettings
-        fields = (*SiteSettings.TEXTS, "contact", "sign_up", "accent")
+        fields = (*SiteSettings.TEXTS, "contact", "sign_up", "accent", *SiteSettings.LIMITS)
         widgets = dict.fromkeys(SiteSettings.TEXTS[1:], AdminTextareaWidget({"rows": 3}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["name"].widget.attrs["placeholder"] = settings.SITE_NAME
-        default = SiteSettings.SignUp(settings.SIGN_UP).label
-        choices = [("", gettext("as in the environment: %(value)s") % {"value": default})]
-        self.fields["sign_up"].choices = [*choices, *SiteSettings.SignUp.choices]  # type: ignore[attr-defined]
+        defaults = {"name": settings.SITE_NAME, **asdict(site.default_limits())}
+        for name, value in defaults.items():
+            self.fields[name].widget.attrs["placeholder"] = value
+        sign_up = SiteSettings.SignUp(settings.SIGN_UP).label
+        self._choose("sign_up", sign_up, SiteSettings.SignUp.choices)
+        words = [("true", gettext("yes")), ("false", gettext("no"))]
+        for name in ("videos", "link_previews"):
+            self._choose(name, dict(words)[str(defaults[name]).lower()], words)
+
+    def _choose(self, name: str, default: Any, choices: list[Any]) -> None:
+        """Offer the default first."""
+        empty = "" if name == "sign_up" else "unknown"
+        text = gettext("as in the environment: %(value)s") % {"value": default}
+        self.fields[name].widget.choices = [(empty, text), *choices]
 
     def clean(self) -> dict[str, Any]:
         """Write every text in one line; refuse invisible characters, which mails cannot carry."""
@@ -70,6 +82,10 @@ class SiteSettingsAdmin(AdminsOnly):
     """One row that is always there: the list leads to it."""
 
     form = SiteForm
+    fieldsets = (
+        (None, {"fields": (*SiteSettings.TEXTS, "contact", "accent", "sign_up")}),
+        (gettext_lazy("Limits"), {"fields": SiteSettings.LIMITS}),
+    )
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return True for admins."""

@@ -71,8 +71,8 @@ _RELATIONS = (
     Defect(
         "one person more than the limit can be followed",
         "relations/actions.py",
-        "counters[actor].following >= settings.FOLLOW_LIMIT",
-        "counters[actor].following > settings.FOLLOW_LIMIT",
+        "following >= site.current().limits.follow_max",
+        "following > site.current().limits.follow_max",
         (
             "relations/tests/test_actions.py"
             "::test_the_cap_refuses_the_next_follow_and_an_unfollow_makes_room",

@@ -10,10 +10,11 @@ from feeds.content.plain_text import tags_of
 from feeds.content.polls import definition
 from feeds.content.polls.definition import Definition, Given
 from feeds.models import Kind, PostContent, PostTag, Visibility
-from socialsite.core import db
+from socialsite.core import db, site
 from socialsite.core.errors import InvalidInput, Text
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
+from socialsite.core.models import SiteSettings
 from socialsite.core.text import clean, one_line
 
 # How each text of a post is kept.
@@ -44,10 +45,17 @@ def limits(kind: str, visibility: str, texts: Mapping[str, str], images: int) ->
     return wrong
 
 
+def _most(kind: str, length: int) -> int:
+    """Return how many characters fit into a post; of short ones the site decides that."""
+    if kind == Kind.MICRO and length > SiteSettings.MICRO_LEAST:
+        return site.current().limits.micro_max
+    return PostContent.TEXT_MAX[kind]
+
+
 def _of_texts(kind: str, texts: Mapping[str, str]) -> Wrong:
     wrong: Wrong = {}
     maxima = {
-        "content": PostContent.TEXT_MAX[kind],
+        "content": _most(kind, len(texts.get("content", ""))),
         "title": PostContent.TITLE_MAX,
         "note": PostContent.NOTE_MAX,
     }

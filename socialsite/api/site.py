@@ -84,7 +84,7 @@ class OneSite(APIView):
             "sign_up": here.sign_up,
             "languages": [code for code, _ in settings.LANGUAGES],
             "limits": {
-                "micro": PostContent.TEXT_MAX[Kind.MICRO],
+                "micro": here.limits.micro_max,
                 "article": PostContent.TEXT_MAX[Kind.ARTICLE],
                 "title": PostContent.TITLE_MAX,
                 "note": PostContent.NOTE_MAX,
@@ -92,15 +92,15 @@ class OneSite(APIView):
                 "bio": User.BIO_MAX,
                 "images": PostContent.IMAGES_MAX,
                 "image_mb": encoding.MAX_BYTES // 1024**2,
-                "video_mb": settings.VIDEO_MB,
+                "video_mb": here.limits.video_mb,
                 "video_seconds": settings.VIDEO_SECONDS,
                 "poll_options": definition.OPTIONS_MAX,
-                "follows": settings.FOLLOW_LIMIT,
+                "follows": here.limits.follow_max,
             },
             "features": {
-                "videos": settings.VIDEO_UPLOADS,
+                "videos": here.limits.videos,
                 "push": bool(settings.VAPID_PRIVATE_KEY),
-                "link_previews": settings.LINK_PREVIEWS,
+                "link_previews": here.limits.link_previews,
             },
             "version": settings.VERSION,
         }

@@ -1,5 +1,6 @@
 """Tables of the core: site settings, outbox, idempotency keys, pictures, allowances, schedule."""
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -47,7 +48,11 @@ class SiteSettings(models.Model):
 
     THE_ROW = 1
     NAME_MAX, WORDS_MAX, CONTACT_MAX = 40, 300, 200
+    MICRO_LEAST, MICRO_MOST = 100, 2000
+    # A person's own follows are read with each home page that is built anew.
+    FOLLOWS_LEAST, FOLLOWS_MOST, VIDEO_MB_MOST = 50, 100_000, 100
     TEXTS = ("name", "description_en", "description_zh_hans")
+    LIMITS = ("micro_max", "follow_max", "video_mb", "videos", "link_previews")
 
     class SignUp(models.TextChoices):
         """Who may create an account."""
@@ -93,6 +98,31 @@ class SiteSettings(models.Model):
         help_text=gettext_lazy(
             "such as #095a4e; where texts need it, pages make it darker or lighter"
         ),
+    )
+    # NULL: the environment's.
+    micro_max = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(MICRO_LEAST), MaxValueValidator(MICRO_MOST)],
+        verbose_name=gettext_lazy("characters of a short post"),
+    )
+    follow_max = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(FOLLOWS_LEAST), MaxValueValidator(FOLLOWS_MOST)],
+        verbose_name=gettext_lazy("people that one may follow"),
+    )
+    video_mb = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(VIDEO_MB_MOST)],
+        verbose_name=gettext_lazy("size of an uploaded video in MB"),
+    )
+    videos = models.BooleanField(
+        null=True, blank=True, verbose_name=gettext_lazy("people may upload videos")
+    )
+    link_previews = models.BooleanField(
+        null=True, blank=True, verbose_name=gettext_lazy("posts show previews of their links")
     )
     # The current version of each document; 0 for none.
     about = models.PositiveIntegerField(default=0, editable=False)

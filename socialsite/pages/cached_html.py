@@ -24,6 +24,7 @@ from markupsafe import Markup, escape
 
 from accounts.request_auth import cookies
 from feeds.cards import repost_grouping
+from socialsite.core import site
 from socialsite.core.cache.packing import json_of
 from socialsite.core.http import form_keys
 from socialsite.pages.links import url
@@ -243,11 +244,12 @@ def composer(
     hidden = Markup(str(hidden)) + form_keys.hidden_input()  # noqa: S704
     card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in FACE}
     avatar = face(*(card[name] for name in FACE))
+    limits = site.current().limits
     if values or errors:
         make = _macro("feeds/writing/_composer.html", "composer")
-        return Markup(make(avatar, hidden, values or {}, errors or {}))  # noqa: S704
+        return Markup(make(avatar, hidden, limits, values or {}, errors or {}))  # noqa: S704
     filled = {"avatar": avatar, "hidden": hidden}
-    return cached_frame(filled, "feeds/writing/_composer.html", "empty_composer", audience)
+    return cached_frame(filled, "feeds/writing/_composer.html", "empty_composer", audience, limits)
 
 
 @lru_cache(FACES)

@@ -233,11 +233,9 @@ class _Template(Template):
 
 
 def _videos() -> dict[str, Any]:
-    """Return what forms need to know about videos; `types` are those that people may choose."""
+    """Return what forms say of videos; `types` are those that people may choose."""
     types = ["video/mp4", "video/webm", "video/quicktime"] if settings.VIDEO_CONVERSION else []
     return {
-        "on": settings.VIDEO_UPLOADS,
-        "mb": settings.VIDEO_MB,
         "minutes": f"{settings.VIDEO_SECONDS / 60:g}",
         "types": ",".join(types or ["video/mp4"]),
     }

@@ -24,13 +24,14 @@ CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
 # Above this body size memory is given back afterwards.
 LARGE_BODY = 100 * body_limits.KILO
+READS = ("GET", "HEAD", "OPTIONS")
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class SiteAlong:
-    """Reads the settings of the site along with the first round trip of a page.
+    """Reads the settings of the site along with the first round trip of a page or a write.
 
-    Of the API few addresses need them; those ask for them.
+    Few reads of the API need them; those ask for them.
     """
 
     def __init__(self, get_response: Next) -> None:
@@ -38,7 +39,7 @@ class SiteAlong:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer."""
-        if request.path.startswith("/api/"):
+        if request.method in READS and request.path.startswith("/api/"):
             return self.get_response(request)
         with site.along():
             return self.get_response(request)

@@ -13,7 +13,6 @@ import logging
 from functools import partial
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.db import transaction
 
 from feeds import cache
@@ -22,7 +21,7 @@ from feeds.content.previews.addresses import address_of
 from feeds.content.previews.pages import Page
 from feeds.events import PostPreviewed
 from feeds.models import FoundPreview, Post, PostContent, PostImage, WantedPreview
-from socialsite.core import db, events
+from socialsite.core import db, events, site
 from socialsite.core.errors import AppError
 from socialsite.core.media import disk_space, encoding, pictures
 from socialsite.core.models import Media
@@ -44,7 +43,7 @@ PURGE_STEP = 500
 
 def want(post: Post, words: PostContent) -> None:
     """Ask for the preview of a post, in the transaction that writes its words."""
-    if settings.LINK_PREVIEWS and address_of(post.kind, words):
+    if address_of(post.kind, words) and site.current().limits.link_previews:
         WantedPreview.objects.update_or_create(pk=post.pk, defaults={"due_at": 0, "tries": 0})
 
 
@@ -76,7 +75,7 @@ def _look_up(row: WantedPreview) -> None:
     post = Post.objects.filter(pk=row.pk, is_deleted=False).first()
     words = PostContent.objects.filter(pk=row.pk).first()
     address = "" if post is None or words is None else address_of(post.kind, words)
-    if post is None or not address or not settings.LINK_PREVIEWS:
+    if post is None or not address or not site.current().limits.link_previews:
         _done(row)
         return
     now = db.now_ms()

@@ -10,7 +10,7 @@ its first round trip to Redis (`along`).
 import contextlib
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,15 @@ Kind = SiteDocument.Kind
 
 # If a process dies between its commit and the deletion, the old value is shown for so long.
 CACHE = LeaseCache("site", ttl_ms=60_000)
-_COLUMNS = (*SiteSettings.TEXTS, "contact", "sign_up", "accent", *Kind.values, "terms_needed")
+_COLUMNS = (
+    *SiteSettings.TEXTS,
+    "contact",
+    "sign_up",
+    "accent",
+    *SiteSettings.LIMITS,
+    *Kind.values,
+    "terms_needed",
+)
 
 
 # So many of the announcements that are not over, the latest, are known.
@@ -52,6 +60,17 @@ class Announced:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How much people may do, and what the site does at all."""
+
+    micro_max: int  # characters
+    follow_max: int
+    video_mb: int
+    videos: bool
+    link_previews: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """The site as people see it; `descriptions` has a text, perhaps empty, for each language.
 
@@ -65,9 +84,18 @@ class Site:
     contact: str
     sign_up: SiteSettings.SignUp
     accent: str
+    # As staff set them; None: as in the environment.
+    own_limits: Mapping[str, int | None]
     documents: Mapping[SiteDocument.Kind, int]
     terms_needed: int
     announcements: Sequence[Announced]
+
+    @property
+    def limits(self) -> Limits:
+        """How much people may do, and what the site does at all."""
+        found = default_limits()
+        own: Any = {name: value for name, value in self.own_limits.items() if value is not None}
+        return replace(found, **own) if own else found
 
     @property
     def is_open(self) -> bool:
@@ -88,6 +116,17 @@ class Site:
     def terms(self) -> int:
         """The current version of the terms; 0 for none."""
         return self.documents.get(Kind.TERMS, 0)
+
+
+def default_limits() -> Limits:
+    """Return what the environment says."""
+    return Limits(
+        micro_max=SiteSettings.MICRO_MOST,
+        follow_max=settings.FOLLOW_LIMIT,
+        video_mb=settings.VIDEO_MB,
+        videos=settings.VIDEO_UPLOADS,
+        link_previews=settings.LINK_PREVIEWS,
+    )
 
 
 def in_own_language(texts: Mapping[str, str]) -> tuple[str, str]:
@@ -149,6 +188,7 @@ def _made(row: Mapping[str, Any]) -> Site:
         contact=row.get("contact", ""),
         sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
         accent=row.get("accent", ""),
+        own_limits={name: row.get(name) for name in SiteSettings.LIMITS},
         documents={kind: row[kind] for kind in Kind if row.get(kind)},
         terms_needed=row.get("terms_needed", 0),
         announcements=[Announced(*one) for one in row.get("announcements", ())],

@@ -17,9 +17,11 @@ from accounts import actions
 from accounts.mail import messages
 from accounts.models import AuditEntry, Role, User
 from feeds import actions as feeds_actions
+from feeds.models import WantedPreview
+from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import site
-from socialsite.core.errors import Forbidden, RegMatchError
+from socialsite.core.errors import FollowLimit, Forbidden, RegMatchError
 from socialsite.core.models import SiteSettings
 from socialsite.tests.support.answers import assert_error
 
@@ -250,3 +252,99 @@ def test_nobody_sees_a_change_that_is_not_committed() -> None:
         actions.change_site({"name": "Garden"})
         transaction.set_rollback(True)
     assert site.current().name == "socialsite"
+
+
+# --- limits and features ------------------------------------------------------------------------
+def test_a_short_post_has_as_many_characters_as_the_site_says(
+    api_for: Make, make_user: Make, browser: Client
+) -> None:
+    mine = api_for(make_user())
+    post = partial(mine.post, f"{V1}posts", format="json")
+    assert post({"content": "x" * 2000}).status_code == 201
+    actions.change_site({"micro_max": 500})
+    assert 'data-max-micro="500"' in browser.get("/").content.decode()
+    assert mine.get(f"{V1}site").json()["limits"]["micro"] == 500
+    assert post({"content": "x" * 500}).status_code == 201
+    assert_error(post({"content": "x" * 501}), 400, "INVALID_INPUT", "content")
+    article = {"kind": "article", "title": "Long", "content": "x" * 501}
+    assert post(article).status_code == 201
+    actions.change_site({"micro_max": None})
+    assert 'data-max-micro="2000"' in browser.get("/").content.decode()
+
+
+def test_people_follow_as_many_as_the_site_says(make_user: Make, monkeypatch: Any) -> None:
+    monkeypatch.setattr(SiteSettings, "FOLLOWS_LEAST", 1)
+    me, *others = (make_user() for _ in range(4))
+    actions.change_site({"follow_max": 2})
+    for other in others[:2]:
+        relations_actions.follow(me, other)
+    with pytest.raises(FollowLimit):
+        relations_actions.follow(me, others[2])
+    actions.change_site({"follow_max": 3})
+    relations_actions.follow(me, others[2])
+
+
+def test_videos_and_previews_can_be_switched_off(
+    api_for: Make, make_user: Make, browser: Client, settings: Any
+) -> None:
+    settings.LINK_PREVIEWS = True
+    mine = api_for(make_user())
+    begin = partial(mine.post, f"{V1}media/uploads", format="json")
+    assert begin({"size": 2_000_000}).status_code == 201
+    actions.change_site({"video_mb": 1})
+    assert_error(begin({"size": 2_000_000}), 413, "PAYLOAD_TOO_LARGE")
+    assert 'data-mb="1"' in browser.get("/").content.decode()
+    link = {"content": "https://example.org/page"}
+    mine.post(f"{V1}posts", link, format="json")
+    actions.change_site({"videos": False, "link_previews": False})
+    assert_error(begin({"size": 1000}), 403, "FORBIDDEN")
+    assert 'data-mb="' not in browser.get("/").content.decode()
+    mine.post(f"{V1}posts", link, format="json")
+    assert WantedPreview.objects.count() == 1
+    told = mine.get(f"{V1}site").json()
+    assert told["limits"]["video_mb"] == 1
+    assert not told["features"]["videos"]
+    assert not told["features"]["link_previews"]
+
+
+def test_admins_set_limits_or_leave_them_to_the_environment(admin: User) -> None:
+    browser = browser_of(admin)
+    page = browser.get(ROW).content.decode()
+    assert 'placeholder="1000"' in page
+    assert "as in the environment: yes" in page
+    values = {"micro_max": "500", "follow_max": "50", "video_mb": "1", "videos": "false"}
+    assert browser.post(ROW, values | {"link_previews": "true"}).status_code == 302
+    assert site.current().limits == site.Limits(
+        micro_max=500, follow_max=50, video_mb=1, videos=False, link_previews=True
+    )
+    wrong: dict[str, str]
+    for wrong in (
+        *({"micro_max": text} for text in ("99", "2001", "x", "-1")),
+        *({"follow_max": text} for text in ("49", "100001")),
+        *({"video_mb": text} for text in ("0", "101", "1.5")),
+    ):
+        assert browser.post(ROW, values | wrong).status_code == 200, wrong
+    empty = {"videos": "unknown", "link_previews": "unknown"}
+    assert browser.post(ROW, empty).status_code == 302
+    assert site.current().limits == site.default_limits()
+    noted = AuditEntry.objects.filter(action="site").order_by("id").values_list("detail", flat=True)
+    assert [one["fields"] for one in noted] == [
+        ["follow_max", "link_previews", "micro_max", "video_mb", "videos"]
+    ] * 2
+
+
+def test_writes_of_the_api_read_them_along(
+    api_for: Make, make_user: Make, round_trips: list[int]
+) -> None:
+    mine = api_for(make_user())
+
+    def cost(content: str) -> tuple[int, int]:
+        round_trips.clear()
+        with CaptureQueriesContext(connection) as queries:
+            mine.post(f"{V1}posts", {"content": content}, format="json")
+        return len(round_trips), len(queries)
+
+    long = "x" * (SiteSettings.MICRO_LEAST + 1)
+    cost(long)
+    cost("words")
+    assert cost(long) == cost("words")

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.core import db
+from socialsite.core import db, site
 from socialsite.core.errors import Forbidden, InvalidInput, PayloadTooLarge, UnsupportedMedia
 from socialsite.core.media import disk_space, stored_files
 from socialsite.core.media.videos import failures, jobs, mp4, probing, queries, shown, sources
@@ -42,7 +42,7 @@ class Upload:
 
 def too_large() -> str:
     """Return the sentence about a video that has too many bytes."""
-    return _("A video may have at most %(limit)s MB.") % {"limit": settings.VIDEO_MB}
+    return _("A video may have at most %(limit)s MB.") % {"limit": site.current().limits.video_mb}
 
 
 def check(owner_id: int, size: int, waiting: int = 0) -> None:
@@ -50,9 +50,10 @@ def check(owner_id: int, size: int, waiting: int = 0) -> None:
 
     `waiting` bytes of the person are on their way. Raises Forbidden, PayloadTooLarge, Unavailable.
     """
-    if not settings.VIDEO_UPLOADS:
+    limits = site.current().limits
+    if not limits.videos:
         raise Forbidden(_OFF)
-    if size > settings.VIDEO_MB * MEGA:
+    if size > limits.video_mb * MEGA:
         raise PayloadTooLarge(too_large())
     disk_space.check(owner_id, adding=size + waiting)
 
