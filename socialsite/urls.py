@@ -15,7 +15,7 @@ from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
 from socialsite.core.site.documents import Kind
 from socialsite.metrics import metrics
-from socialsite.pages import views, web_app
+from socialsite.pages import logo, views, web_app
 from socialsite.pages.accent import stylesheet
 from socialsite.pages.announcements import dismiss
 from socialsite.pages.content_preferences import reading
@@ -59,6 +59,7 @@ urlpatterns = [
     path("favicon.ico", views.favicon),
     path("manifest.webmanifest", web_app.manifest, name="manifest"),
     path("accent/<str:colour>.css", stylesheet, name="accent"),
+    path("logo/<str:logo>/<str:name>.png", logo.file, name="logo"),
     path("sw.js", web_app.worker, name="worker"),
     path("offline", web_app.offline, name="offline"),
     *(path(kind.value, document, {"kind": kind}, name=kind.value) for kind in Kind),

@@ -38,6 +38,7 @@ from accounts.actions.site import (
     delete_announcement,
     publish_document,
     save_announcement,
+    set_logo,
 )
 from accounts.actions.terms import accept_terms, check_terms
 from accounts.actions.two_factor import (
@@ -88,6 +89,7 @@ __all__ = [
     "role_names",
     "save_announcement",
     "send_confirmation_again",
+    "set_logo",
     "set_password",
     "set_preferences",
     "sign_in",

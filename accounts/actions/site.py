@@ -1,5 +1,6 @@
 """What admins say about the site."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from accounts.actions.moderation import check_admin
@@ -7,7 +8,7 @@ from accounts.audit import Act, note
 from accounts.models import User
 from socialsite.core import db, site
 from socialsite.core.models import Announcement, SiteDocument, SiteSettings
-from socialsite.core.site import announcements, documents
+from socialsite.core.site import announcements, documents, logos
 
 
 @db.atomic
@@ -25,6 +26,17 @@ def change_site(values: dict[str, Any], actor: User | None = None, address: str 
         setattr(row, name, values[name])
     site.save(row)
     note(actor, Act.SITE, "site", SiteSettings.THE_ROW, {"fields": changed}, address)
+
+
+@db.atomic
+def set_logo(files: Mapping[str, bytes], actor: User | None = None, address: str = "") -> None:
+    """Set the logo of the site (`media.logos.made_of`), or with no files that of the design.
+
+    Admins only, as above.
+    """
+    check_admin(actor)
+    if logos.save(files):
+        note(actor, Act.SITE, "site", SiteSettings.THE_ROW, {"fields": ["logo"]}, address)
 
 
 @db.atomic

@@ -17,7 +17,9 @@ from accounts import actions, email_rules
 from accounts.request_auth.requests import staff_of
 from socialsite.core import site
 from socialsite.core.admin import AdminsOnly
+from socialsite.core.errors import PayloadTooLarge, UnsupportedMedia
 from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.media import logos
 from socialsite.core.models import SiteDocument, SiteSettings
 from socialsite.core.site import documents
 from socialsite.core.text import without_controls
@@ -27,6 +29,13 @@ HEX = frozenset("0123456789abcdef")
 
 class SiteForm(forms.ModelForm):
     """The settings; a field that is left empty shows the value that it then has."""
+
+    new_logo = forms.FileField(
+        required=False,
+        label=gettext_lazy("Logo"),
+        help_text=gettext_lazy("JPEG, PNG, WEBP or GIF; best a square with at least 512 pixels."),
+    )
+    no_logo = forms.BooleanField(required=False, label=gettext_lazy("Show the logo of the design"))
 
     class Meta:
         model = SiteSettings
@@ -59,6 +68,14 @@ class SiteForm(forms.ModelForm):
                 self.add_error(name, gettext("The text has invisible characters."))
         return values
 
+    def clean_new_logo(self) -> dict[str, bytes]:
+        """Return the files of the logo, {} for none chosen."""
+        chosen = self.cleaned_data["new_logo"]
+        try:
+            return logos.made_of(chosen) if chosen else {}
+        except (PayloadTooLarge, UnsupportedMedia) as error:
+            raise ValidationError(str(error.detail)) from None
+
     def clean_accent(self) -> str:
         """Accept a colour as style sheets write it."""
         value = str(self.cleaned_data["accent"]).lower()
@@ -83,7 +100,8 @@ class SiteSettingsAdmin(AdminsOnly):
 
     form = SiteForm
     fieldsets = (
-        (None, {"fields": (*SiteSettings.TEXTS, "contact", "accent", "sign_up")}),
+        (None, {"fields": (*SiteSettings.TEXTS, "contact", "sign_up")}),
+        (gettext_lazy("Looks"), {"fields": ("accent", "new_logo", "no_logo")}),
         (gettext_lazy("Limits"), {"fields": SiteSettings.LIMITS}),
     )
 
@@ -105,7 +123,11 @@ class SiteSettingsAdmin(AdminsOnly):
 
     def save_model(self, request: HttpRequest, obj: SiteSettings, form: Any, change: bool) -> None:
         """Change what the form says, and record who did."""
-        actions.change_site(form.cleaned_data, staff_of(request), address_of(request))
+        values = dict(form.cleaned_data)
+        logo, no_logo = values.pop("new_logo"), values.pop("no_logo")
+        actions.change_site(values, staff_of(request), address_of(request))
+        if logo or no_logo:
+            actions.set_logo({} if no_logo else logo, staff_of(request), address_of(request))
 
 
 class DocumentForm(forms.ModelForm):

@@ -95,6 +95,7 @@ LABELS = {
     gettext_noop("likes shown"),
     gettext_noop("link previews"),
     gettext_noop("links"),
+    gettext_noop("logo"),
     gettext_noop("lower"),
     gettext_noop("media"),
     gettext_noop("micro max"),

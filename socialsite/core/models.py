@@ -99,6 +99,8 @@ class SiteSettings(models.Model):
             "such as #095a4e; where texts need it, pages make it darker or lighter"
         ),
     )
+    # The digest of the logo; empty for that of the design.
+    logo = models.CharField(max_length=12, default="", editable=False)
     # NULL: the environment's.
     micro_max = models.PositiveSmallIntegerField(
         null=True,
@@ -173,6 +175,20 @@ class SiteDocument(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version}"
+
+
+class SiteLogo(models.Model):
+    """A file of the site's logo: a PNG for one use."""
+
+    logo = models.CharField(max_length=12)
+    name = models.CharField(max_length=12)
+    png = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["logo", "name"], name="uk_site_logo")]
+
+    def __str__(self) -> str:
+        return f"{self.logo} {self.name}"
 
 
 class Announcement(models.Model):

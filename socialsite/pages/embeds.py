@@ -26,7 +26,7 @@ FILES = (
     *("/manifest.webmanifest", "/sw.js", "/offline"),
 )
 FEED = "/feed.atom"
-ACCENT = "/accent/"
+NAMED = ("/accent/", "/logo/")
 
 
 class Embeds:
@@ -42,7 +42,7 @@ class Embeds:
         """Answer without cookies, and replace the headers about frames."""
         embedded = is_embed(request)
         path = request.path
-        if embedded or path in FILES or path.endswith(FEED) or path.startswith(ACCENT):
+        if embedded or path in FILES or path.endswith(FEED) or path.startswith(NAMED):
             request.COOKIES = {}
         response = self.get_response(request)
         if not embedded:

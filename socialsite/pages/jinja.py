@@ -42,7 +42,7 @@ from socialsite.core.media.videos import failures
 from socialsite.core.models import Media
 from socialsite.core.text.cuts import shortened
 from socialsite.core.text.spans import beginning, is_plain, spans
-from socialsite.pages import long_texts
+from socialsite.pages import logo, long_texts
 from socialsite.pages.articles import article
 from socialsite.pages.cached_html import (
     bytes_of,
@@ -302,6 +302,7 @@ GLOBALS: dict[str, Any] = {
     "form_key": form_keys.hidden_input,
     "site": site.current,
     "known_site": site.known,
+    "logo": logo.picture,
     "layout_of": Layout,
     "unread": unread,
     "avatar_hue": avatar_hue,

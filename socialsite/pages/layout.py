@@ -17,6 +17,7 @@ from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Read
 from socialsite.core.http import form_keys
 from socialsite.core.site import announcements
+from socialsite.pages import logo
 from socialsite.pages.cached_html import FACE, FACES, cached_frame, cached_html, face
 from socialsite.pages.links import url
 
@@ -68,6 +69,7 @@ class Layout:
             if path == self._values["me_url"]:
                 self._at = "me"
         self._values["site"] = self.site.name
+        self._values["logo"] = logo.picture(self.site.logo, "logo.svg")
 
     def _way_back(self) -> str:
         """Return where a change of language leads back to.

@@ -17,7 +17,7 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from socialsite.core import site
 from socialsite.core.requests.request_budgets import READS, takes
-from socialsite.pages import accent
+from socialsite.pages import accent, logo
 
 FRESH = {"Cache-Control": "public, max-age=3600"}
 # A cache must ask each time whether the answer is still right.
@@ -49,9 +49,9 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "background_color": BACKGROUND,
         "theme_color": accent.tokens(here.accent)["accent"][0] if here.accent else GREEN,
         "icons": [
-            _icon("app-192.png", 192),
-            _icon("logo-512.png", 512),
-            _icon("app-maskable-512.png", 512, "maskable"),
+            _icon(here.logo, "app-192.png", 192),
+            _icon(here.logo, "logo-512.png", 512),
+            _icon(here.logo, "app-maskable-512.png", 512, "maskable"),
         ],
         "shortcuts": [
             {"name": _("Write a post"), "url": reverse("home")},
@@ -61,8 +61,8 @@ def manifest(request: HttpRequest) -> HttpResponse:
     return JsonResponse(values, content_type="application/manifest+json", headers=FRESH)
 
 
-def _icon(name: str, size: int, purpose: str = "any") -> dict[str, str]:
-    place = static(f"img/{name}")
+def _icon(own_logo: str, name: str, size: int, purpose: str = "any") -> dict[str, str]:
+    place = logo.picture(own_logo, name)
     return {"src": place, "sizes": f"{size}x{size}", "type": "image/png", "purpose": purpose}
 
 
@@ -77,6 +77,8 @@ def worker(request: HttpRequest) -> HttpResponse:
     names = [static(str(path.relative_to(folder))) for path in scripts]
     here = site.current()
     files = [static(name) for name in FILES]
+    if here.logo:
+        files.append(logo.picture(here.logo, "logo.svg"))
     if here.accent:
         files.append(reverse("accent", args=(here.accent[1:],)))
     kept = "\n".join([code, here.name, *names, *files])

@@ -10,12 +10,14 @@ Opaque pictures become JPEG, which encodes in a third of WEBP's time at the same
 with transparency become WEBP, because JPEG does not support transparency.
 """
 
+import contextlib
 import io
 import logging
 import mimetypes
 import secrets
 import threading
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
@@ -129,13 +131,7 @@ def encode(
 
     Raises PayloadTooLarge, UnsupportedMedia, and Unavailable if too many wait for the decoder.
     """
-    with concurrency.worker(concurrency.UPLOAD, _decoders, WAIT_SECONDS, owner_id):
-        # Read only now: while a request waits for the decoder, its file stays on disk, not in
-        # memory.
-        raw = upload_file.read(MAX_BYTES + 1)
-        if len(raw) > MAX_BYTES:
-            raise PayloadTooLarge(TOO_LARGE)
-        image, is_animated = _decode(raw, work or Work())
+    with decoded(upload_file, owner_id, work) as (image, is_animated):
         if shape is not None:
             image = _cut(image, shape)
         stem = secrets.token_hex(16)
@@ -153,6 +149,24 @@ def encode(
             placeholder=picture_placeholders.of_image(image),
             is_animated=is_animated,
         )
+
+
+@contextlib.contextmanager
+def decoded(
+    upload_file: IO[bytes], owner_id: int | str = "", work: Work | None = None
+) -> Iterator[tuple[Image.Image, bool]]:
+    """Decode an uploaded picture for the block, during which no other one is decoded.
+
+    Yields the first frame, upright, in sRGB, at most SIDE long, as RGB or RGBA; and whether there
+    are more frames. Raises as `encode`.
+    """
+    with concurrency.worker(concurrency.UPLOAD, _decoders, WAIT_SECONDS, owner_id):
+        # Read only now: while a request waits for the decoder, its file stays on disk, not in
+        # memory.
+        raw = upload_file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise PayloadTooLarge(TOO_LARGE)
+        yield _decode(raw, work or Work())
 
 
 def _decode(raw: bytes, work: Work) -> tuple[Image.Image, bool]:

@@ -35,9 +35,7 @@ Kind = SiteDocument.Kind
 CACHE = LeaseCache("site", ttl_ms=60_000)
 _COLUMNS = (
     *SiteSettings.TEXTS,
-    "contact",
-    "sign_up",
-    "accent",
+    *("contact", "sign_up", "accent", "logo"),
     *SiteSettings.LIMITS,
     *Kind.values,
     "terms_needed",
@@ -74,9 +72,9 @@ class Limits:
 class Site:
     """The site as people see it; `descriptions` has a text, perhaps empty, for each language.
 
-    `accent` is its colour `#rrggbb`, empty for the one of the design. `documents` has the current
-    version of each text that there is. People must have accepted the version `terms_needed` of the
-    terms, or a later one; 0 for none.
+    `accent` is its colour `#rrggbb`, empty for the one of the design, as is `logo`, the digest of
+    its picture. `documents` has the current version of each text that there is. People must have
+    accepted the version `terms_needed` of the terms, or a later one; 0 for none.
     """
 
     name: str
@@ -84,6 +82,7 @@ class Site:
     contact: str
     sign_up: SiteSettings.SignUp
     accent: str
+    logo: str
     # As staff set them; None: as in the environment.
     own_limits: Mapping[str, int | None]
     documents: Mapping[SiteDocument.Kind, int]
@@ -188,6 +187,7 @@ def _made(row: Mapping[str, Any]) -> Site:
         contact=row.get("contact", ""),
         sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
         accent=row.get("accent", ""),
+        logo=row.get("logo", ""),
         own_limits={name: row.get(name) for name in SiteSettings.LIMITS},
         documents={kind: row[kind] for kind in Kind if row.get(kind)},
         terms_needed=row.get("terms_needed", 0),

@@ -16,11 +16,15 @@ def labels(model: type[Model], shown: admin.ModelAdmin, language: str) -> dict[A
     """Return the labels of the list, the form and the actions of an admin."""
     names: set[Any] = set(shown.list_display)
     names |= set(flatten_fieldsets(shown.fieldsets or []))
-    names |= {field.name for field in model._meta.local_fields}
+    own = {field.name for field in model._meta.local_fields}
+    asked = {name: field for name, field in shown.form.base_fields.items() if name not in own}
     found = {}
-    for name in names:
+    for name in (names | own) - asked.keys():
         with translation.override(language):
             found[name] = str(label_for_field(name, model, shown))
+    for name, field in asked.items():
+        with translation.override(language):
+            found[name] = str(field.label)
     for name in shown.actions or ():
         with translation.override(language):
             found[name] = str(getattr(shown, str(name)).short_description)

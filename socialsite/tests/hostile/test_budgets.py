@@ -88,6 +88,7 @@ IDLE = {
 PATHS = {
     "<str:username>": "alice1",
     "<str:colour>": "123456",
+    "<str:name>.png": "192.png",
     "<str:kind>": "post",
     "<str:client>": "chrome",
     "(?P<app_label>core|accounts|relations|feeds|interactions)": "accounts",

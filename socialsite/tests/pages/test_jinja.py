@@ -143,7 +143,7 @@ def test_the_bar_of_the_site_has_the_values_of_its_request_escaped() -> None:
     """It is made once for all readers."""
     made = []
     for name in ("<Ann>", "Bob"):
-        values = dict.fromkeys(("badge", "me_url", "avatar", "hidden", "site"), "")
+        values = dict.fromkeys(("badge", "me_url", "avatar", "hidden", "site", "logo"), "")
         values |= {"name": name, "username": f"{name}1", "next": f'/?q="{name}'}
         made.append(
             cached_html.cached_frame(values, "_layout.html", "header", "", True, False, True, "en")

@@ -59,6 +59,7 @@ TABLE = (
     Row("POST", "/drafts/{id}", "", ARTICLE),
     Row("POST", "/api/v1/drafts", "", ARTICLE),
     Row("POST", "/admin/core/sitedocument/add/", "", 2 * ARTICLE),  # in both languages
+    Row("POST", "/admin/core/sitesettings/{id}/change/", MULTIPART, FILES),  # the logo
     Row("PUT", "/api/v1/drafts/{id}", "", ARTICLE),
     Row("POST", "/preview", MULTIPART, FILES),
     Row("POST", "/preview", "", ARTICLE),
