@@ -11,6 +11,7 @@ import contextlib
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -40,15 +41,13 @@ _COLUMNS = (
     *Kind.values,
     "terms_needed",
 )
-
-
-# So many of the announcements that are not over, the latest, are known.
-ANNOUNCEMENTS = 20
+# Of the announcements of now and of the next day, so many are known, the latest.
+ANNOUNCEMENTS, DAY = 10, timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """An announcement of now or later; times are Unix ms."""
+    """An announcement of now or of the next day; times are Unix ms."""
 
     id: int
     texts: Mapping[str, str]
@@ -144,13 +143,14 @@ class _Row(Values[Site]):
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         row = SiteSettings.objects.filter(pk__in=idents).values(*_COLUMNS).first() or {}
-        return {SiteSettings.THE_ROW: json_of(row | {"announcements": _not_over()})}
+        return {SiteSettings.THE_ROW: json_of(row | {"announcements": _announcements()})}
 
     def decode(self, found: Mapping[int, bytes]) -> dict[int, Site]:
         return {ident: _site(packed) for ident, packed in found.items()}
 
 
-_unpacked: Unpacked[Site] = Unpacked(10_000)
+# Above what the settings with all announcements take.
+_unpacked: Unpacked[Site] = Unpacked(100_000)
 
 
 def _site(packed: bytes) -> Site:
@@ -161,9 +161,11 @@ def _site(packed: bytes) -> Site:
     return known[1]
 
 
-def _not_over() -> list[tuple[Any, ...]]:
-    """Return the announcements of now and later, as the arguments of `Announced`."""
-    rows = Announcement.objects.filter(ends_at__gt=timezone.now()).order_by("-starts_at", "-id")
+def _announcements() -> list[tuple[Any, ...]]:
+    """Return the announcements of now and of the next day, as the arguments of `Announced`."""
+    now = timezone.now()
+    rows = Announcement.objects.filter(ends_at__gt=now, starts_at__lt=now + DAY)
+    rows = rows.order_by("-starts_at", "-id")
     return [
         (
             row.pk,

@@ -1,6 +1,6 @@
 """What staff tell everybody for a span of time, such as planned work on the site.
 
-The settings of the site have the announcements that are not over, so a page knows without a query
+The settings of the site have the announcements of now, so a page knows without a query
 whether it shows one. Which of them a person dismissed is asked for only then.
 """
 
@@ -40,18 +40,12 @@ class Dismissed(Values[frozenset[int]]):
     cache = DISMISSED
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
-        """Read the last ones of each."""
-        rows = AnnouncementDismissal.objects.order_by("-announcement_id")
-        return {
-            user_id: json_of(
-                [
-                    *rows.filter(user_id=user_id).values_list("announcement_id", flat=True)[
-                        : site.ANNOUNCEMENTS
-                    ]
-                ]
-            )
-            for user_id in idents
-        }
+        """Read all of them, also of those that are over: staff may change their end."""
+        rows = AnnouncementDismissal.objects.filter(user_id__in=idents)
+        found: dict[int, list[int]] = {user_id: [] for user_id in idents}
+        for user_id, announcement_id in rows.values_list("user_id", "announcement_id"):
+            found[user_id].append(announcement_id)
+        return {user_id: json_of(dismissed) for user_id, dismissed in found.items()}
 
     def decode(self, found: Mapping[int, bytes]) -> dict[int, frozenset[int]]:
         """Return the ids."""

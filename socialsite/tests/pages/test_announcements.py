@@ -18,7 +18,7 @@ from accounts.models import AuditEntry, Role, User
 from relations.tests.helpers import at_once
 from socialsite.core import site
 from socialsite.core.errors import Forbidden, NotFound
-from socialsite.core.models import Announcement, AnnouncementDismissal
+from socialsite.core.models import Announcement, AnnouncementDismissal, SiteSettings
 from socialsite.core.site import announcements
 from socialsite.tests.support.answers import assert_error
 
@@ -84,6 +84,23 @@ def test_time_alone_begins_and_ends_it(browser: Client, monkeypatch: pytest.Monk
         assert ("Backup tonight" in page("/", browser)) is shown, minutes
 
 
+def test_announcements_of_later_days_take_no_place_of_those_of_now(browser: Client) -> None:
+    announced("Now")
+    now = timezone.now()
+    for number in range(site.ANNOUNCEMENTS):
+        start = now + timedelta(days=2 + number)
+        announced(f"Later {number}", starts_at=start, ends_at=start + HOUR)
+    assert ">Now</p>" in page("/", browser)
+
+
+def test_the_most_and_longest_are_known_to_the_process(browser: Client) -> None:
+    for _ in range(site.ANNOUNCEMENTS + 1):
+        announced("😀" * Announcement.TEXT_MAX, "😀" * Announcement.TEXT_MAX)
+    actions.change_site({"description_en": "😀" * SiteSettings.WORDS_MAX, "name": "Garden"})
+    assert page("/", browser).count('data-testid="announcement"') == site.ANNOUNCEMENTS
+    assert site.known().name == "Garden"
+
+
 def test_guests_see_what_is_for_them(api: APIClient, browser: Client) -> None:
     announced("For members")
     announced("For all", for_guests=True)
@@ -136,6 +153,21 @@ def test_a_dismissed_one_is_gone_on_all_devices_and_for_nobody_else(
     row.text_en = "One, later"
     actions.save_announcement(row)
     assert texts(api) == []
+
+
+def test_a_dismissed_one_stays_away_however_many_came_and_went(make_user: Make) -> None:
+    user = make_user()
+    announcements.dismiss(user.pk, announced("Long ago").pk)
+    for _ in range(site.ANNOUNCEMENTS + 1):
+        row = announced()
+        announcements.dismiss(user.pk, row.pk)
+        row.ends_at = timezone.now()
+        actions.save_announcement(row)
+    browser = browser_of(user)
+    assert "Long ago" not in page("/", browser)
+    row.ends_at = timezone.now() + HOUR
+    actions.save_announcement(row)
+    assert "Backup tonight" not in page("/", browser)
 
 
 def test_what_is_not_shown_cannot_be_dismissed(api: APIClient, make_user: Make) -> None:
