@@ -24,12 +24,12 @@ DIGITS = re.compile(r"[0-9]+")
 
 # Names that could be mistaken for a page, a role or the site itself; compared in lower case.
 _RESERVED = """
-    about abuse account accounts admin administrator anonymous blocked bookmarks comments
-    completions devices docs drafts email emoji everyone favicon feed feeds healthz help home
-    hostmaster i18n info login logout mail manifest media metrics moderator nobody noreply
-    notifications null oembed official offline password post postmaster posts preview privacy
-    profile readyz recommended recover register report reports robots root rules search security
-    settings sitemap socialsite staff static suggestions support system tags terms trending
+    about abuse accent account accounts admin administrator announcements anonymous blocked
+    bookmarks comments completions devices docs drafts email emoji everyone favicon feed feeds
+    healthz help home hostmaster i18n info login logo logout mail manifest media metrics moderator
+    nobody noreply notifications null oembed official offline password post postmaster posts preview
+    privacy profile readyz recommended recover register report reports robots root rules search
+    security settings sitemap socialsite staff static suggestions support system tags terms trending
     undefined user username users videos webmaster welcome
 """
 RESERVED = frozenset(_RESERVED.split())

@@ -69,7 +69,7 @@ class Dismissal(APIView):
     takes = {"POST": (budgets.MARK,)}
 
     @extend_schema(
-        request=None, responses={204: None, 401: Errors, 403: Errors, 404: Errors, 429: Errors}
+        request=None, responses={204: None, 400: Errors, 401: Errors, 404: Errors, 429: Errors}
     )
     def post(self, request: PersonRequest, announcement_id: str) -> Response:
         """Show it to me no more, on any device; a repeat changes nothing."""
