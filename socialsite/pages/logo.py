@@ -1,5 +1,7 @@
 """The logo of the site: that of the design, or the one that staff uploaded."""
 
+from functools import lru_cache
+
 from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 from django.views.decorators.http import require_safe
@@ -22,6 +24,7 @@ _FILES = {
 }
 
 
+@lru_cache(64)
 def picture(logo: str, name: str) -> str:
     """Return the address of a picture of the design, or of what a logo of one's own puts there."""
     return url("logo", logo, _FILES[name]) if logo else static(f"img/{name}")
