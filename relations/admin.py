@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from accounts import queries as accounts_queries
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from socialsite.core.admin import ReadOnlyAdmin
-from socialsite.core.ids import MAX_ID
+from socialsite.core.ids import number_of
 from socialsite.core.text.spans import without_at
 from socialsite.core.times import iso
 
@@ -53,8 +53,8 @@ def _id_of(word: str) -> int:
     user = accounts_queries.any_by_name(without_at(word))
     if user is not None:
         return user.pk
-    is_id = word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))
-    return int(word) if is_id else NOBODY
+    found = number_of(word)
+    return NOBODY if found is None else found
 
 
 @admin.register(Relationship)

@@ -10,7 +10,7 @@ from accounts import actions, queries
 from accounts.admin import descriptions
 from accounts.admin.address_column import AddressAdmin
 from accounts.models import AuditEntry, User
-from socialsite.core.ids import MAX_ID
+from socialsite.core.ids import number_of
 from socialsite.core.text.spans import without_at
 
 
@@ -62,8 +62,8 @@ class AuditEntryAdmin(AddressAdmin):
             if user is not None:
                 about = Q(subject_type="user", subject_id=user.pk)
                 queryset = queryset.filter(Q(actor=user) | about)
-            elif word.isascii() and word.isdigit() and int(word) <= MAX_ID:
-                queryset = queryset.filter(Q(actor=int(word)) | Q(subject_id=int(word)))
+            elif (ident := number_of(word)) is not None:
+                queryset = queryset.filter(Q(actor=ident) | Q(subject_id=ident))
             else:
                 return queryset.none(), False
         return queryset, False

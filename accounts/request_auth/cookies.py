@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from accounts import devices
 from accounts.models import User
 from accounts.tokens import TokenPair
+from socialsite.core.ids import number_of
 
 _PREFIX = "__Host-" if settings.HTTPS else ""
 ACCESS = f"{_PREFIX}access"
@@ -107,8 +108,7 @@ def put_first_steps(response: HttpResponseBase, wanted: bool) -> None:
 
 def terms(request: HttpRequest) -> int:
     """Return the version of the terms that the browser's person accepted; 0 for unknown."""
-    text = request.COOKIES.get(TERMS, "")
-    return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else 0
+    return number_of(request.COOKIES.get(TERMS, "")) or 0
 
 
 def put_terms(response: HttpResponseBase, version: int) -> None:

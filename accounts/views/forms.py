@@ -18,6 +18,7 @@ from accounts.request_auth import cookies
 from accounts.sign_in import known_devices
 from accounts.tokens import TokenPair
 from socialsite.core import errors
+from socialsite.core.ids import number_of
 
 # Errors that show the form again instead of an error page.
 SHOWN = (
@@ -31,7 +32,6 @@ SHOWN = (
     errors.SignUpClosed,
     errors.TermsNotAccepted,
 )
-NUMBER_DIGITS = 10
 
 
 def safe_next(request: HttpRequest) -> str:
@@ -88,8 +88,7 @@ def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[
 
 def number(request: HttpRequest, name: str) -> int:
     """Return a field of the form that a page fills in with a number; 0 for anything else."""
-    text = request.POST.get(name, "")
-    return int(text) if len(text) < NUMBER_DIGITS and text.isascii() and text.isdigit() else 0
+    return number_of(request.POST.get(name, "")) or 0
 
 
 def form(

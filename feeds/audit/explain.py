@@ -31,7 +31,7 @@ from feeds.models import (
 )
 from relations import queries as relations_queries
 from socialsite.core import db
-from socialsite.core.ids import MAX_ID
+from socialsite.core.ids import number_of
 from socialsite.core.text.spans import without_at
 
 
@@ -74,10 +74,7 @@ def find_reader(text: str) -> User | None:
 
 def find_id(text: str) -> int | None:
     """Parse an id; return None if the text cannot be one."""
-    word = text.strip()
-    if not (word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))):
-        return None
-    return int(word) if int(word) <= MAX_ID else None
+    return number_of(text.strip())
 
 
 class _Case:

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy, ngettext
 
 from socialsite.core.events import relay
-from socialsite.core.ids import MAX_ID
+from socialsite.core.ids import number_of
 from socialsite.core.media.videos import failures
 from socialsite.core.models import Event, Video
 from socialsite.core.times import iso
@@ -108,7 +108,7 @@ def id_column(name: str, label: Any) -> Callable[[Any, Model], int]:
 
 
 def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_ID
+    return number_of(text) is not None
 
 
 @admin.register(Event)

@@ -13,6 +13,7 @@ EPOCH_MS = 1_262_304_000_000
 LOW_BITS = 22
 MIN_ID = 10**18
 MAX_ID = 2**63 - 1
+DIGITS = len(str(MAX_ID))
 
 _lock = threading.Lock()
 _last = 0
@@ -27,6 +28,14 @@ def new_id() -> int:
         fresh = now | secrets.randbits(LOW_BITS - 1)
         _last = fresh if fresh >> LOW_BITS > _last >> LOW_BITS else _last + 1
         return _last
+
+
+def number_of(text: str) -> int | None:
+    """Return the number that a text has in ASCII digits, at most MAX_ID; None for another text."""
+    if not (text.isascii() and text.isdigit() and len(text) <= DIGITS):
+        return None
+    number = int(text)
+    return number if number <= MAX_ID else None
 
 
 def first_of(ms: int) -> int:

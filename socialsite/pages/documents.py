@@ -7,11 +7,10 @@ from django.views.decorators.http import require_safe
 
 from socialsite.core import site
 from socialsite.core.errors import NotFound
+from socialsite.core.ids import number_of
 from socialsite.core.requests.request_budgets import READS, takes
 from socialsite.core.site import documents
 from socialsite.core.site.documents import Kind
-
-VERSION_DIGITS = 9
 
 
 @require_safe
@@ -33,8 +32,7 @@ def document(request: HttpRequest, kind: Kind) -> HttpResponse:
 
 
 def _version(kind: Kind, wanted: str) -> documents.Document:
-    is_number = wanted.isascii() and wanted.isdigit() and len(wanted) <= VERSION_DIGITS
-    found = documents.of_version(kind, int(wanted)) if is_number else None
+    found = documents.of_version(kind, number_of(wanted) or 0)
     if found is None:
         raise NotFound
     return found

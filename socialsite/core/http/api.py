@@ -27,7 +27,7 @@ from rest_framework.views import set_rollback
 from socialsite.core import errors
 from socialsite.core.http.json import dumps
 from socialsite.core.http.page_sizes import FEED_MAX, FEED_SIZE, LIST_MAX, LIST_SIZE
-from socialsite.core.ids import MAX_ID
+from socialsite.core.ids import number_of
 from socialsite.core.positions import MAX_TS_MS, Position
 
 logger = logging.getLogger(__name__)
@@ -37,9 +37,10 @@ RETRY_AFTER_UNAVAILABLE = 3
 
 def parse_id(value: str, field: str = "id") -> int:
     """Parse a 63-bit id from a path or query; raises InvalidInput if it is malformed."""
-    if not (value.isascii() and value.isdigit() and len(value) <= 19 and int(value) <= MAX_ID):
+    found = number_of(value)
+    if found is None:
         raise errors.InvalidInput(fields={field: [_("This is not an id.")]})
-    return int(value)
+    return found
 
 
 def parse_time(value: str, field: str) -> int:

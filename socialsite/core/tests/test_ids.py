@@ -47,3 +47,16 @@ def test_ids_go_on_increasing_when_the_clock_goes_back(monkeypatch) -> None:
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now - 300 * 10**9)
     assert ids.new_id() == first + 1
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *[("0", 0), ("007", 7), (str(ids.MAX_ID), ids.MAX_ID)],
+        *[(text, None) for text in ("", "-1", "+1", " 1", "1 ", "1.0", "1e1", "x", "١", "²")],
+        *[(text, None) for text in (str(ids.MAX_ID + 1), "0" * 20, "9" * 5000)],
+    ],
+)
+def test_a_text_is_a_number_in_ascii_digits(text: str, number: int | None) -> None:
+    assert ids.number_of(text) == number
