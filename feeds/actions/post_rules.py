@@ -46,7 +46,7 @@ def limits(kind: str, visibility: str, texts: Mapping[str, str], images: int) ->
 
 
 def _most(kind: str, length: int) -> int:
-    """Return how many characters fit into a post; of short ones the site decides that."""
+    """Return how many characters fit into a post; the site sets the limit of short ones."""
     if kind == Kind.MICRO and length > SiteSettings.MICRO_LEAST:
         return site.current().limits.micro_max
     return PostContent.TEXT_MAX[kind]

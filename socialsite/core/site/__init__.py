@@ -127,6 +127,11 @@ def default_limits() -> Limits:
     )
 
 
+def by_language(row: SiteDocument | Announcement) -> dict[str, str]:
+    """Return language → text of a row."""
+    return {"en": row.text_en, "zh-hans": row.text_zh_hans}
+
+
 def in_own_language(texts: Mapping[str, str]) -> tuple[str, str]:
     """Return the text in the reader's language, or in the other one, and its language first."""
     own = get_language() or settings.LANGUAGE_CODE
@@ -169,7 +174,7 @@ def _announcements() -> list[tuple[Any, ...]]:
     return [
         (
             row.pk,
-            {"en": row.text_en, "zh-hans": row.text_zh_hans},
+            by_language(row),
             int(row.starts_at.timestamp() * 1000),
             int(row.ends_at.timestamp() * 1000),
             row.for_guests,

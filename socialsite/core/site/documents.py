@@ -35,13 +35,8 @@ def of_version(kind: SiteDocument.Kind, version: int) -> Document | None:
     row = SiteDocument.objects.filter(kind=kind, version=version).first()
     if row is None:
         return None
-    language, text = site.in_own_language(words(row))
+    language, text = site.in_own_language(site.by_language(row))
     return Document(text, language, row.version, row.published_at)
-
-
-def words(row: SiteDocument) -> Mapping[str, str]:
-    """Return language → Markdown."""
-    return {"en": row.text_en, "zh-hans": row.text_zh_hans}
 
 
 def versions(kind: SiteDocument.Kind) -> list[tuple[int, datetime]]:
