@@ -168,12 +168,16 @@ def _no_content_types() -> None:
 
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
-    """Every test starts with an empty Redis, a closed breaker, full budgets and no guesses."""
+    """Every test starts with an empty Redis, a closed breaker, full budgets and no guesses.
+
+    What the process read last of the site's settings is forgotten, too.
+    """
     from feeds.cards import prefetch
-    from socialsite.core import redis
+    from socialsite.core import redis, site
     from socialsite.core.rate_limits import local
 
     prefetch.clear()
+    site._unpacked.clear()
     local.reset()
     redis.breaker.reset()
     redis.backlog.clear()

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from deploy.stack import Stack
+from socialsite.tests.support import admin_forms
 from socialsite.tests.support.newcomers import newcomer
 
 LOADS = 6  # more than one for each HTTP worker
@@ -17,8 +18,7 @@ def write(page: Page) -> None:
         page.locator(f"[name={name}_0]").fill(day)
         page.locator(f"[name={name}_1]").fill("10:00:00")
     page.get_by_label("Guests see it too").check()
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("list").filter(has_text="added successfully")).to_be_visible()
+    admin_forms.save(page)
 
 
 def delete(page: Page) -> None:

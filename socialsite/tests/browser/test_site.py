@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Browser, Page, expect
 
 from deploy.stack import Stack
+from socialsite.tests.support import admin_forms
 from socialsite.tests.support.newcomers import newcomer
 
 LOADS = 6  # more than one for each HTTP worker
@@ -14,8 +15,7 @@ def save(page: Page, name: str, sign_up: str) -> None:
     page.goto("/admin/core/sitesettings/")
     page.get_by_label("Name").fill(name)
     page.get_by_label("Sign-up").select_option(sign_up)
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("list").filter(has_text="changed successfully")).to_be_visible()
+    admin_forms.save(page, "changed")
 
 
 def test_an_admin_names_the_site_and_closes_it(stack: Stack, browser: Browser) -> None:

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from deploy.stack import Stack
+from socialsite.tests.support import admin_forms
 from socialsite.tests.support.newcomers import newcomer
 
 ADD = "/admin/core/sitedocument/add/?kind=terms"
@@ -15,8 +16,7 @@ def publish(page: Page, english: str, chinese: str = "") -> None:
     page.goto(ADD)
     page.get_by_label("Text in English").fill(english)
     page.get_by_label("Text in Chinese").fill(chinese)
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("list").filter(has_text="added successfully")).to_be_visible()
+    admin_forms.save(page)
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])

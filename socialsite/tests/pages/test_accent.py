@@ -1,7 +1,7 @@
 """The colour of the site: whatever staff choose, all texts can be read."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -12,19 +12,13 @@ from hypothesis import strategies as st
 
 from accounts import actions
 from accounts.models import AuditEntry, Role
+from accounts.tests.browsers import browser_of
 from socialsite.core import site
 from socialsite.pages import accent
 from socialsite.tests.pages.test_colours import DARK, LIGHT, colours, luminance
 
 Make = Callable[..., Any]
 ROW = "/admin/core/sitesettings/1/change/"
-
-
-@pytest.fixture(autouse=True)
-def _nothing_known() -> Iterator[None]:
-    """Forget what this process read last: other tests have the usual colour."""
-    yield
-    site._unpacked.clear()
 
 
 def contrast(*pair: str) -> float:
@@ -92,8 +86,7 @@ def test_pages_name_the_colour_and_only_the_site_s_is_served() -> None:
 @pytest.mark.django_db
 def test_admins_choose_the_colour(make_user: Make) -> None:
     admin = actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
-    browser = Client()
-    browser.cookies["access"] = actions.sign_in(admin, "chrome").access
+    browser = browser_of(admin)
     for wrong in ("red", "#fff", "#12345", "#1234567", "#12345g", "123456"):
         assert browser.post(ROW, {"accent": wrong}).status_code == 200, wrong
     assert browser.post(ROW, {"accent": "#1D4ED8"}).status_code == 302

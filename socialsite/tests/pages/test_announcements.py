@@ -1,6 +1,6 @@
 """Announcements: shown in their span of time, until a reader dismisses them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import AuditEntry, Role, User
+from accounts.tests.browsers import browser_of
 from relations.tests.helpers import at_once
 from socialsite.core import site
 from socialsite.core.errors import Forbidden, NotFound
@@ -31,25 +32,12 @@ CHINESE: dict[str, Any] = {"HTTP_ACCEPT_LANGUAGE": "zh-hans"}
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_known() -> Iterator[None]:
-    """Forget what this process read last: other tests have no announcements."""
-    yield
-    site._unpacked.clear()
-
-
 def announced(text: str = "Backup tonight", chinese: str = "", **more: Any) -> Announcement:
     now = timezone.now()
     span: dict[str, datetime] = {"starts_at": now - HOUR, "ends_at": now + HOUR}
     row = Announcement(text_en=text, text_zh_hans=chinese, **span | more)
     actions.save_announcement(row)
     return row
-
-
-def browser_of(user: User) -> Client:
-    client = Client()
-    client.cookies["access"] = actions.sign_in(user, "chrome").access
-    return client
 
 
 def page(address: str, client: Client | None = None, **more: Any) -> str:

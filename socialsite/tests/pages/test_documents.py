@@ -1,6 +1,6 @@
 """The longer texts of the site: their versions, and the terms that people accept."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions, queries
 from accounts.models import AuditEntry, Role, User
+from accounts.tests.browsers import browser_of
 from relations.tests.helpers import at_once
 from socialsite.core import site
 from socialsite.core.errors import Forbidden, TermsNotAccepted
@@ -29,13 +30,6 @@ NEW = {"username": "newcomer", "nickname": "Newcomer", "password": "right.pass1"
 PASSWORD = "right.pass1"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_known() -> Iterator[None]:
-    """Forget what this process read last: other tests have the usual site."""
-    yield
-    site._unpacked.clear()
-
-
 def written(kind: Kind, english: str = "", chinese: str = "", *, needed: bool = False) -> int:
     columns = {"text_en": english, "text_zh_hans": chinese}
     return actions.publish_document(kind, columns, is_needed=needed).version
@@ -43,12 +37,6 @@ def written(kind: Kind, english: str = "", chinese: str = "", *, needed: bool = 
 
 def page(address: str, client: Client | None = None, **more: Any) -> str:
     return (client or Client()).get(address, **more).content.decode()
-
-
-def browser_of(user: User) -> Client:
-    client = Client()
-    client.cookies["access"] = actions.sign_in(user, "chrome").access
-    return client
 
 
 # --- texts --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The logo that staff upload takes the place of that of the design everywhere."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from PIL import Image
 
 from accounts import actions
 from accounts.models import AuditEntry, Role, User
+from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
 from socialsite.core import site
 from socialsite.core.errors import Forbidden
@@ -23,13 +24,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 Make = Callable[..., Any]
 ROW = "/admin/core/sitesettings/1/change/"
 CLEAR, RED, WHITE = (0, 0, 0, 0), (200, 0, 0, 255), (255, 255, 255, 255)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_known() -> Iterator[None]:
-    """Forget what this process read last: other tests have the usual logo."""
-    yield
-    site._unpacked.clear()
 
 
 def drawn(width: int = 600, height: int = 300, colour: tuple[int, ...] = RED) -> io.BytesIO:
@@ -109,8 +103,7 @@ def test_another_logo_has_another_address_and_the_old_files_are_gone(browser: Cl
 
 def test_admins_upload_it(make_user: Make) -> None:
     admin = actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
-    browser = Client()
-    browser.cookies["access"] = actions.sign_in(admin, "chrome").access
+    browser = browser_of(admin)
 
     def send(data: bytes, **more: str) -> int:
         return browser.post(

@@ -1,6 +1,6 @@
 """The settings of the site: every page shows them at once, and only admins change them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from email.header import decode_header, make_header
 from email.utils import parseaddr
@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 from accounts import actions
 from accounts.mail import messages
 from accounts.models import AuditEntry, Role, User
+from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
 from feeds.models import WantedPreview
 from relations import actions as relations_actions
@@ -33,13 +34,6 @@ ROW = "/admin/core/sitesettings/1/change/"
 NEW = {"username": "newcomer", "nickname": "Newcomer", "password": "right.pass1"}
 
 
-@pytest.fixture(autouse=True)
-def _nothing_known() -> Iterator[None]:
-    """Forget what this process read last: other tests have the usual site."""
-    yield
-    site._unpacked.clear()
-
-
 @pytest.fixture
 def admin(make_user: Make) -> User:
     return actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
@@ -48,12 +42,6 @@ def admin(make_user: Make) -> User:
 @pytest.fixture
 def moderator(make_user: Make) -> User:
     return actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
-
-
-def browser_of(user: User) -> Client:
-    client = Client()
-    client.cookies["access"] = actions.sign_in(user, "chrome").access
-    return client
 
 
 # --- what they say ------------------------------------------------------------------------------
