@@ -154,8 +154,7 @@ class _Row(Values[Site]):
         return {ident: _site(packed) for ident, packed in found.items()}
 
 
-# Above what the settings with all announcements take.
-_unpacked: Unpacked[Site] = Unpacked(100_000)
+_unpacked: Unpacked[Site] = Unpacked(10_000)
 
 
 def _site(packed: bytes) -> Site:

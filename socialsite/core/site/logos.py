@@ -13,7 +13,7 @@ DIGEST = 12  # hexadecimal digits
 
 
 def file_of(logo: str, name: str) -> bytes | None:
-    """Return a file of a logo; None if there is none."""
+    """Return a file of the logo; None for another logo, whose files are gone, or another name."""
     row = SiteLogo.objects.filter(logo=logo, name=name).first()
     return None if row is None else bytes(row.png)
 

@@ -81,7 +81,7 @@ def test_announcements_of_later_days_take_no_place_of_those_of_now(browser: Clie
     assert ">Now</p>" in page("/", browser)
 
 
-def test_the_most_and_longest_are_known_to_the_process(browser: Client) -> None:
+def test_the_most_and_longest_are_shown_and_the_process_knows_the_site(browser: Client) -> None:
     for _ in range(site.ANNOUNCEMENTS + 1):
         announced("😀" * Announcement.TEXT_MAX, "😀" * Announcement.TEXT_MAX)
     actions.change_site({"description_en": "😀" * SiteSettings.WORDS_MAX, "name": "Garden"})

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from accounts import actions, queries
-from accounts.models import AuditEntry, Role, User
+from accounts.models import AuditEntry, Role, TokenVersion, User
 from accounts.tests.browsers import browser_of
 from relations.tests.helpers import at_once
 from socialsite.core import site
@@ -211,7 +211,9 @@ def test_clients_of_the_api_accept_with_the_log_in(api: APIClient, make_user: Ma
     values = {"username": user.username, "password": PASSWORD, "client": "chrome"}
     assert log_in(values).status_code == 200
     written(Kind.TERMS, "Ours", needed=True)
+    before = TokenVersion.objects.values().get(user=user)
     assert_error(log_in(values), 403, "TERMS_NOT_ACCEPTED", "terms")
+    assert TokenVersion.objects.values().get(user=user) == before  # nobody was signed in
     wrong = log_in(values | {"password": "wrong.pass1", "terms": 1})
     assert_error(wrong, 401, "PASSWORD_NOT_CORRECTED")
     assert queries.terms_accepted(user.pk) == 0

@@ -56,6 +56,14 @@ def test_the_whole_logo_is_in_the_middle_of_a_square(size: tuple[int, int]) -> N
             assert image.getpixel((side // 2, side // 2)) == RED, name
 
 
+def test_nothing_of_the_logo_is_cut_off() -> None:
+    side = logos.SIDES["512"]
+    left, top, right, bottom = opened(logos.made_of(drawn(600, 300))["512"]).getbbox() or (0,) * 4
+    # Half of the logo is red, in both directions.
+    assert abs(right - left - side // 2) <= 8
+    assert abs(bottom - top - side // 4) <= 8
+
+
 def test_pages_show_it_in_the_place_of_the_other_one(make_user: Make, browser: Client) -> None:
     post = feeds_actions.publish(make_user(), content="words")
     places = ["/login", "/search", "/offline", f"/posts/{post.pk}/embed", "/nothing-here"]
