@@ -1,0 +1,28 @@
+"""People, their sign-ins, and the audit trail."""
+
+from accounts.models.audit import AuditEntry
+from accounts.models.people import (
+    STAFF_ROLES,
+    NameTerm,
+    Role,
+    SearchedName,
+    User,
+    UserManager,
+    UserQuerySet,
+)
+from accounts.models.sign_ins import Failures, PushSubscription, TokenBatch, TokenVersion
+
+__all__ = [
+    "STAFF_ROLES",
+    "AuditEntry",
+    "Failures",
+    "NameTerm",
+    "PushSubscription",
+    "Role",
+    "SearchedName",
+    "TokenBatch",
+    "TokenVersion",
+    "User",
+    "UserManager",
+    "UserQuerySet",
+]
