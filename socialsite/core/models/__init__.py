@@ -1,0 +1,27 @@
+"""Tables that no app owns: events, requests, media, and the site itself."""
+
+from socialsite.core.models.events import Event, ScheduledRun
+from socialsite.core.models.media import Media, Video, VideoUpload
+from socialsite.core.models.requests import Allowance, IdempotencyKey
+from socialsite.core.models.site import (
+    Announcement,
+    AnnouncementDismissal,
+    SiteDocument,
+    SiteLogo,
+    SiteSettings,
+)
+
+__all__ = [
+    "Allowance",
+    "Announcement",
+    "AnnouncementDismissal",
+    "Event",
+    "IdempotencyKey",
+    "Media",
+    "ScheduledRun",
+    "SiteDocument",
+    "SiteLogo",
+    "SiteSettings",
+    "Video",
+    "VideoUpload",
+]
