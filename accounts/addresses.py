@@ -1,4 +1,4 @@
-"""IP addresses of sign-ins and acts: retention and masking.
+"""IP addresses of sign-ins, sign-ups and acts: retention and masking.
 
 They are personal data. IP_DAYS bounds their retention. Admins see whole addresses, moderators only
 the network. A person sees the addresses of their own devices.
@@ -10,13 +10,13 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from accounts.models import AuditEntry, TokenVersion, User
+from accounts.models import AuditEntry, SignUpRequest, TokenVersion, User
 from socialsite.core import db
 from socialsite.core.http import ip_addresses
 
 ADDRESS_MAX = 45
 STEP = 500  # rows erased by one statement
-_TABLES: tuple[type[Model], ...] = (TokenVersion, AuditEntry)
+_TABLES: tuple[type[Model], ...] = (TokenVersion, AuditEntry, SignUpRequest)
 
 
 def stored(address: str) -> tuple[str, datetime | None]:

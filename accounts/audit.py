@@ -23,6 +23,8 @@ class Act(models.TextChoices):
     FORCE_OFFLINE = "force_offline", _("ended all sign-ins")
     ROLES = "roles", _("changed the roles")
     OTP_RESET = "otp_reset", _("reset two-factor sign-in")
+    APPROVE = "approve", _("accepted a sign-up")
+    REFUSE = "refuse", _("refused a sign-up")
     DELETE_POST = "delete_post", _("deleted a post")
     DELETE_COMMENT = "delete_comment", _("deleted a comment")
     DISMISS_REPORTS = "dismiss_reports", _("dismissed reports")

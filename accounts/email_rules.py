@@ -1,5 +1,6 @@
 """Rules of e-mail addresses."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from django.core.exceptions import ValidationError
@@ -8,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.validators import Texts
+from socialsite.core import site
 from socialsite.core.text.urls import ascii_host
 
 
@@ -22,6 +24,37 @@ def mistakes(value: str) -> Texts:
     if len(value) > User.EMAIL_MAX or not value.isascii():
         return [_("This is not an e-mail address.")]
     return []
+
+
+def own_mistakes(value: str) -> Texts:
+    """Return the mistakes of an address that a person gives as their own: also its domain."""
+    wrong = mistakes(value)
+    if wrong:
+        return wrong
+    here, domain = site.current(), normal(value).rpartition("@")[2]
+    if here.domains_allowed and not _is_of(domain, here.domains_allowed):
+        return [_("The site takes no addresses of this domain.")]
+    if _is_of(domain, here.domains_refused):
+        return [_("The site takes no addresses of this domain.")]
+    return []
+
+
+def domains_of(text: str) -> tuple[list[str], list[str]]:
+    """Return the domains in the lines of a text, as they are stored, and the lines that are none.
+
+    An `@` before a domain, and blanks around it, do not matter.
+    """
+    found: list[str] = []
+    wrong: list[str] = []
+    for line in text.split():
+        domain = normal(f"x@{line.removeprefix('@')}").removeprefix("x@")
+        (wrong if mistakes(f"x@x.{domain}") else found).append(domain)
+    return sorted(set(found)), wrong
+
+
+def _is_of(domain: str, domains: Iterable[str]) -> bool:
+    """Return whether a domain is one of these, or a subdomain of one."""
+    return any(domain == one or domain.endswith(f".{one}") for one in domains)
 
 
 def normal(value: str) -> str:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts import cache
 from accounts import devices as device_names
 from accounts.credentials import two_factor
-from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
+from accounts.models import AuditEntry, Role, SignUpRequest, TokenBatch, TokenVersion, User
 from accounts.naming import name_rules
 from accounts.naming import search as name_search
 from socialsite.core import ids as core_ids
@@ -102,6 +102,13 @@ def any_by_name(username: str) -> User | None:
         return None
     found: User | None = _named.first(username.lower())
     return found
+
+
+def request_by_name(username: str) -> SignUpRequest | None:
+    """Return the sign-up that waits for an account with a username."""
+    if not is_name(username):
+        return None
+    return SignUpRequest.objects.filter(username_key=username.lower()).first()
 
 
 @compiled

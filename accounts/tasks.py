@@ -5,7 +5,7 @@ from smtplib import SMTPException
 
 from celery import shared_task
 
-from accounts import addresses
+from accounts import actions, addresses
 from accounts.events import MailWanted
 from accounts.mail import messages
 from accounts.sign_in import attempts
@@ -25,6 +25,13 @@ MAIL_PAUSE_SECONDS = 10
 def purge_attempts() -> None:
     """Delete failed attempts that are more than a day old."""
     while attempts.purge():
+        pass
+
+
+@shared_task(name="accounts.purge_sign_ups")
+def purge_sign_ups() -> None:
+    """Delete sign-ups that nobody confirmed, and old refused ones."""
+    while actions.purge_requests():
         pass
 
 

@@ -19,6 +19,7 @@ urlpatterns = [
     path("login", sign_in.login, name="login"),
     path("login/code", two_factor.login, name="two_factor_login"),
     path("register", sign_in.register, name="register"),
+    path("register/sent", sign_in.register_sent, name="register_sent"),
     path("terms/accept", terms.accept, name="accept_terms"),
     path("logout", sign_in.logout, name="logout"),
     path("recover", recovery.request, name="recover"),

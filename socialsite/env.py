@@ -55,8 +55,9 @@ class Env(BaseSettings):
     SITE_NAME: str = Field(
         "socialsite", max_length=40, description="name of the site; staff may change it"
     )
-    SIGN_UP: Literal["open", "closed"] = Field(
-        "open", description="who may create an account; staff may change it"
+    SIGN_UP: Literal["open", "approval", "closed"] = Field(
+        "open",
+        description="who may create an account: open, approval or closed; staff may change it",
     )
     DATA_DIR: Path = Field(
         PROJECT_DIR / "data", description="database file, uploads, generated keys"

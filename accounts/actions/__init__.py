@@ -9,9 +9,9 @@ from accounts.actions.email import (
     confirm_email,
     drop_waiting_email,
     remove_email,
-    request_mail,
     send_confirmation_again,
 )
+from accounts.actions.mails import request_mail
 from accounts.actions.moderation import (
     ban,
     force_offline,
@@ -31,6 +31,14 @@ from accounts.actions.profile import (
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
+from accounts.actions.sign_up_requests import (
+    Confirmed,
+    approve,
+    purge_requests,
+    refuse,
+    request_account,
+    send_link_again,
+)
 from accounts.actions.signing_in import Proof, check_password, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
 from accounts.actions.site import (
@@ -52,9 +60,11 @@ from accounts.audit import Act, note
 
 __all__ = [
     "Act",
+    "Confirmed",
     "Proof",
     "accept_terms",
     "announce",
+    "approve",
     "ban",
     "begin_two_factor",
     "change_email",
@@ -78,17 +88,21 @@ __all__ = [
     "note",
     "promote",
     "publish_document",
+    "purge_requests",
     "recover",
     "refresh",
+    "refuse",
     "register",
     "remove_email",
     "renew_recovery_codes",
+    "request_account",
     "request_mail",
     "request_recovery",
     "reset_two_factor",
     "role_names",
     "save_announcement",
     "send_confirmation_again",
+    "send_link_again",
     "set_logo",
     "set_password",
     "set_preferences",

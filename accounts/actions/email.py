@@ -5,19 +5,18 @@ used once, and the link of an address that was replaced or dropped is void. A ch
 leaves the address waiting and voids its links, so a new one is needed; a recovery drops it.
 """
 
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts import email_rules
+from accounts.actions import sign_up_requests
+from accounts.actions.mails import request_mail
+from accounts.actions.sign_up_requests import Confirmed
 from accounts.audit import Act, note
 from accounts.credentials import passwords
-from accounts.events import MailWanted
 from accounts.mail import links
 from accounts.models import User
-from socialsite.core import db
+from socialsite.core import db, site
 from socialsite.core.errors import InvalidInput, NotFound, PasswordNotCorrected, WrongLink
-from socialsite.core.events import publish
-from socialsite.core.ids import new_id
 
 
 def change_email(user: User, new: str, password: str) -> None:
@@ -26,7 +25,7 @@ def change_email(user: User, new: str, password: str) -> None:
     Raises InvalidInput for the address, PasswordNotCorrected.
     """
     known = User.objects.get(pk=user.pk)
-    wrong = email_rules.mistakes(new)
+    wrong = email_rules.own_mistakes(new)
     new = email_rules.normal(new)
     if not wrong and new == known.email:
         wrong = [_("This is already your address.")]
@@ -53,26 +52,32 @@ def drop_waiting_email(user: User) -> None:
 def remove_email(user: User, password: str, *, address: str = "") -> None:
     """Remove a person's address, and one that waits. `address` is the IP address of the request.
 
-    Raises PasswordNotCorrected.
+    Raises PasswordNotCorrected; InvalidInput on a site whose accounts need an address.
     """
+    if site.current().email_needed:
+        text = _("An account on this site needs an address. You can replace it by another one.")
+        raise InvalidInput(fields={"email": [text]})
     known = User.objects.get(pk=user.pk)
     _check(known, password)
     _store(known, "", known.password, address)
 
 
-def confirm_email(token: str, *, address: str = "") -> User:
+def confirm_email(token: str, *, address: str = "") -> Confirmed:
     """Store the address of a link. `address` is the IP address of the request. Raises WrongLink."""
-    link = links.read_email(token)
-    return _confirm(link, address)
+    return _confirm(links.read_email(token), address)
 
 
 @db.atomic
-def _confirm(link: links.EmailLink, address: str) -> User:
+def _confirm(link: links.EmailLink, address: str) -> Confirmed:
+    # A request that staff accept meanwhile is an account once its lock is free.
+    found = sign_up_requests.confirm(link)
+    if found is not None:
+        return found
     user = User.objects.select_for_update().filter(pk=link.user_id).first()
     if user is None or not links.fits(link, user):
         raise WrongLink
     _write(user, link.address, address)
-    return user
+    return Confirmed.ADDRESS
 
 
 @db.atomic
@@ -103,20 +108,6 @@ def _wait_for(known: User, new: str) -> None:
     user.email_waiting = new
     user.save(update_fields=["email_waiting"])
     request_mail("confirm_email", user.pk, new)
-
-
-def request_mail(kind: str, user_id: int, address: str) -> None:
-    """Publish a MailWanted event in the current language, in the transaction of its cause."""
-    publish(MailWanted(new_id(), kind, user_id, address, get_language() or ""))
-
-
-def write_of(act: Act, user: User) -> None:
-    """Notify a person by mail of an act on their account, in the transaction of the act.
-
-    Does nothing for a person without an address.
-    """
-    if User.objects.filter(pk=user.pk).exclude(email="").exists():
-        request_mail(act.value, user.pk, "")
 
 
 def _check(user: User, password: str) -> None:

@@ -10,7 +10,7 @@
 from django.utils import timezone
 
 from accounts import cache
-from accounts.actions.email import write_of
+from accounts.actions.mails import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.audit import Act, note
 from accounts.credentials import two_factor
@@ -98,10 +98,15 @@ def reset_two_factor(user: User, actor: User | None = None, address: str = "") -
 
 def check_admin(actor: User | None) -> None:
     """Raise Forbidden or TwoFactorNeeded unless the actor is an admin now; the row stays locked."""
+    check_staff(actor, as_admin=True)
+
+
+def check_staff(actor: User | None, *, as_admin: bool = False) -> None:
+    """Raise Forbidden or TwoFactorNeeded unless the actor is of staff now; the row stays locked."""
     if actor is None:
         return
     now = User.objects.select_for_update().get(pk=actor.pk)
-    if not now.is_superuser:
+    if not (now.is_superuser if as_admin else now.is_staff):
         raise Forbidden
     two_factor.check_staff(now)
 

@@ -1,16 +1,19 @@
 """New accounts."""
 
+from collections.abc import Mapping
+
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, email_rules, queries, validators
-from accounts.actions.email import request_mail
+from accounts.actions.mails import request_mail
 from accounts.actions.terms import note_terms
 from accounts.credentials import password_rules, passwords
 from accounts.events import UserRegistered
 from accounts.models import TokenBatch, User
 from accounts.naming import name_rules
 from accounts.naming import search as name_search
+from accounts.validators import Texts
 from socialsite.core import db
 from socialsite.core.errors import DuplicatedUser
 from socialsite.core.events import publish
@@ -34,40 +37,64 @@ def register(
     creates hundreds of accounts with one password computes it once.
     `terms` is the version of the site's terms that the person accepts.
     """
-    nickname = name_rules.normal_nickname(nickname)
-    validators.check(
-        username=name_rules.username(username),
-        nickname=name_rules.nickname(nickname)
-        or name_rules.like_staff(nickname, queries.staff_names()),
-        password=password_rules.mistakes(password, username, nickname),
-        email=email_rules.mistakes(unconfirmed) if unconfirmed else [],
+    user = checked(
+        username, nickname, password, unconfirmed=unconfirmed, password_hash=password_hash
     )
-    if queries.any_by_name(username):
-        raise _duplicated()  # before the costly hash
+    user.email, user.email_key, user.terms_accepted = email, email.lower(), terms
+    create(user)
+    return user
+
+
+def checked(
+    username: str,
+    nickname: str,
+    password: str,
+    *,
+    unconfirmed: str = "",
+    password_hash: str = "",
+    more: Mapping[str, Texts] | None = None,
+) -> User:
+    """Return an account as `register` creates it, not stored yet; raises as it does.
+
+    `more` are mistakes of other fields, reported together with those that are found here.
+    """
+    nickname = name_rules.normal_nickname(nickname)
+    wrong = {
+        "username": name_rules.username(username),
+        "nickname": name_rules.nickname(nickname)
+        or name_rules.like_staff(nickname, queries.staff_names()),
+        "password": password_rules.mistakes(password, username, nickname),
+        "email": email_rules.own_mistakes(unconfirmed) if unconfirmed else [],
+    }
+    validators.check(**wrong | dict(more or {}))
+    if queries.any_by_name(username) or queries.request_by_name(username):
+        raise duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
-    user = User(
+    user = account(username, nickname, hashed)
+    user.email_waiting = email_rules.normal(unconfirmed)
+    return user
+
+
+def account(username: str, nickname: str, password_hash: str) -> User:
+    """Return an account, not stored yet."""
+    return User(
         username=username,
         username_key=username.lower(),
         nickname=nickname,
         first_steps=True,
         nickname_key=name_search.key_of(nickname),
-        password=hashed,
-        email=email,
-        email_key=email.lower(),
-        email_waiting=email_rules.normal(unconfirmed),
-        terms_accepted=terms,
+        password=password_hash,
     )
-    _create(user)
-    return user
 
 
 @db.atomic
-def _create(user: User) -> None:
+def create(user: User) -> None:
+    """Store a new account, and send a link to the address that waits. Raises DuplicatedUser."""
     try:
         with transaction.atomic():
             user.save(force_insert=True)
     except IntegrityError:
-        raise _duplicated() from None
+        raise duplicated() from None
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
     cache.card_changed(user.pk)  # a guest may have cached "nobody" for this id
@@ -77,5 +104,6 @@ def _create(user: User) -> None:
         note_terms(user, user.terms_accepted)
 
 
-def _duplicated() -> DuplicatedUser:
+def duplicated() -> DuplicatedUser:
+    """Return the error for a name that another account, or a waiting sign-up, has."""
     return DuplicatedUser(fields={"username": [_("This username is taken.")]})

@@ -7,7 +7,8 @@ second factor.
 
 from accounts import email_rules, validators
 from accounts.actions.credentials import store_password
-from accounts.actions.email import drop_waiting_email, request_mail
+from accounts.actions.email import drop_waiting_email
+from accounts.actions.mails import request_mail
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.audit import Act, note
 from accounts.credentials import password_rules, passwords

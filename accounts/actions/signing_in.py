@@ -11,10 +11,15 @@ from accounts.actions import clients
 from accounts.actions.revocation import fenced, locked_batch
 from accounts.credentials import passwords, two_factor
 from accounts.events import UserSignedIn
-from accounts.models import TokenBatch, TokenVersion, User
+from accounts.models import SignUpRequest, TokenBatch, TokenVersion, User
 from accounts.tokens import TokenPair
 from socialsite.core import db
-from socialsite.core.errors import OtpRequired, PasswordNotCorrected, UserNotFound
+from socialsite.core.errors import (
+    ApprovalPending,
+    OtpRequired,
+    PasswordNotCorrected,
+    UserNotFound,
+)
 from socialsite.core.errors import UserBanned as UserBannedError
 from socialsite.core.events import publish
 
@@ -31,10 +36,17 @@ def check_password(username: str, password: str) -> User:
 
     Raises PasswordNotCorrected, also for an unknown name, at the same cost (T14); with
     LOGIN_ERRORS=separate, UserNotFound for an unknown name, still at that cost. Raises UserBanned
-    only when the password is right.
+    only when the password is right, as is ApprovalPending for a sign-up that waits.
     """
     user = queries.any_by_name(username)
-    right = passwords.is_right(user, password)
+    waiting = queries.request_by_name(username) if user is None else None
+    right = passwords.is_right(user or waiting, password)
+    if waiting and right:
+        raise ApprovalPending(
+            _("Please open the link in the mail that we sent to you. We have sent it once more.")
+            if waiting.state == SignUpRequest.State.UNCONFIRMED
+            else None
+        )
     separate = settings.LOGIN_ERRORS == "separate"
     if user is None or user.deleted_at:
         raise (

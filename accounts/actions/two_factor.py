@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.actions.clients import live_row, live_rows
-from accounts.actions.email import write_of
+from accounts.actions.mails import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
 from accounts.audit import Act, note
 from accounts.credentials import passwords, two_factor

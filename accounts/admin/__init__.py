@@ -17,6 +17,7 @@ from accounts.admin import (  # noqa: F401  (register their pages)
     people,
     pushes,
     sign_ins,
+    sign_ups,
     site,
 )
 

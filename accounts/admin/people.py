@@ -1,35 +1,29 @@
-"""Admin of people.
-
-Acts on people need a confirmation on a page of its own. They run one by one, each in its own
-transaction, and the action refuses those that the actor may not do.
-"""
+"""Admin of people."""
 
 from collections.abc import Callable
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin import helpers
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from accounts import actions
 from accounts.admin import descriptions
+from accounts.admin.acts import ActsAdmin
 from accounts.credentials import two_factor
 from accounts.models import Role, User
 from accounts.naming import search as name_search
 from accounts.request_auth.requests import staff_of
-from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.errors import Forbidden
 from socialsite.core.http.ip_addresses import address_of
 
 Act = Callable[[User, User, str], Any]
-SHOWN = 100  # names on a confirmation page
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -79,7 +73,7 @@ class RolesForm(forms.Form):
 
 
 @admin.register(User)
-class UserAdmin(ReadOnlyAdmin):
+class UserAdmin(ActsAdmin):
     """Admin of people. Nobody sees the password hash, only admins see the e-mail address."""
 
     list_display = ("id", "username", "nickname", "role_names", "created_at", "banned_at")
@@ -178,50 +172,8 @@ class UserAdmin(ReadOnlyAdmin):
     def _act(
         self, request: HttpRequest, people: "QuerySet[User]", act: Act, question: str
     ) -> HttpResponse | None:
-        """Ask for confirmation; once confirmed, act on each person and report the results."""
-        if "confirmed" not in request.POST:
-            return self._confirm(request, people, question)
-        done = refused = 0
-        for user in people:
-            try:
-                act(user, staff_of(request), address_of(request))
-                done += 1
-            except Forbidden:
-                refused += 1
-        if done:
-            text = ngettext("Done for %(count)d person.", "Done for %(count)d people.", done)
-            self.message_user(request, text % {"count": done}, messages.SUCCESS)
-        if refused:
-            text = ngettext(
-                "You may not do this to %(count)d person.",
-                "You may not do this to %(count)d people.",
-                refused,
-            )
-            self.message_user(request, text % {"count": refused}, messages.WARNING)
-        if not done and not refused:
-            self.message_user(request, _("There was nothing to do."), messages.INFO)
-        back = _back(request)
-        return HttpResponseRedirect(self._person(back)) if back else None
-
-    def _confirm(
-        self, request: HttpRequest, people: "QuerySet[User]", question: str
-    ) -> TemplateResponse:
-        chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
-        names = list(people.order_by("-id")[: SHOWN + 1])
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _("Are you sure?"),
-            "opts": self.opts,
-            "question": question,
-            "people": names[:SHOWN],
-            "more": people.count() - SHOWN if len(names) > SHOWN else 0,
-            "checkbox": helpers.ACTION_CHECKBOX_NAME,
-            "chosen": chosen,
-            "action": request.POST.get("action", ""),
-            "select_across": request.POST.get("select_across", "0"),
-            "back": _back(request),
-        }
-        return TemplateResponse(request, "admin/accounts/confirm.html", context)
+        actor, address = staff_of(request), address_of(request)
+        return self.act(request, people, lambda user: act(user, actor, address), question)
 
     # --- the page of a person -------------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:
@@ -278,9 +230,3 @@ class UserAdmin(ReadOnlyAdmin):
     @staticmethod
     def _person(user_id: int | str) -> str:
         return reverse("admin:accounts_user_change", args=[user_id])
-
-
-def _back(request: HttpRequest) -> str:
-    """Return the id of the person whose page started the act; empty for the list."""
-    back = request.POST.get("back", "")
-    return back if back.isascii() and back.isdigit() else ""

@@ -22,6 +22,7 @@ from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.media import logos
 from socialsite.core.models import SiteSettings
 
+SIGN_UP = ("sign_up", *SiteSettings.QUESTIONS, "email_needed", *SiteSettings.DOMAINS)
 HEX = frozenset("0123456789abcdef")
 
 
@@ -37,8 +38,16 @@ class SiteForm(forms.ModelForm):
 
     class Meta:
         model = SiteSettings
-        fields = (*SiteSettings.TEXTS, "contact", "sign_up", "accent", *SiteSettings.LIMITS)
-        widgets = dict.fromkeys(SiteSettings.TEXTS[1:], AdminTextareaWidget({"rows": 3}))
+        fields = (
+            *SiteSettings.TEXTS,
+            "contact",
+            *SIGN_UP,
+            "accent",
+            *SiteSettings.LIMITS,
+        )
+        widgets = dict.fromkeys(
+            (*SiteSettings.TEXTS[1:], *SiteSettings.QUESTIONS), AdminTextareaWidget({"rows": 3})
+        )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -60,10 +69,16 @@ class SiteForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         """Write every text in one line; refuse invisible characters, which mails cannot carry."""
         values = super().clean() or self.cleaned_data
-        for name in SiteSettings.TEXTS:
+        for name in (*SiteSettings.TEXTS, *SiteSettings.QUESTIONS):
             values[name] = " ".join(values.get(name, "").split())
             if not values[name].isprintable():
                 self.add_error(name, gettext("The text has invisible characters."))
+        for name in SiteSettings.DOMAINS:
+            domains, wrong = email_rules.domains_of(values.get(name, ""))
+            values[name] = "\n".join(domains)
+            if wrong:
+                text = gettext("These are no domains: %(lines)s") % {"lines": ", ".join(wrong)}
+                self.add_error(name, text)
         return values
 
     def clean_new_logo(self) -> dict[str, bytes]:
@@ -98,7 +113,8 @@ class SiteSettingsAdmin(AdminsOnly):
 
     form = SiteForm
     fieldsets = (
-        (None, {"fields": (*SiteSettings.TEXTS, "contact", "sign_up")}),
+        (None, {"fields": (*SiteSettings.TEXTS, "contact")}),
+        (gettext_lazy("Sign-up"), {"fields": SIGN_UP}),
         (gettext_lazy("Looks"), {"fields": ("accent", "new_logo", "no_logo")}),
         (gettext_lazy("Limits"), {"fields": SiteSettings.LIMITS}),
     )

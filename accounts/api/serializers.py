@@ -12,7 +12,7 @@ from rest_framework import serializers
 
 from accounts import devices
 from accounts.devices import Client
-from accounts.models import User
+from accounts.models import SignUpRequest, User
 from accounts.tokens import decoding
 from relations.api.serializers import RelationSerializer
 from socialsite.core import site
@@ -23,6 +23,7 @@ from socialsite.core.ids import MAX_ID
 INPUT_MAX = 200
 EMAIL_MAX = 320
 TERMS_MAX = 2**31 - 1
+SIGN_UP_STATES = [SignUpRequest.State.UNCONFIRMED.value, SignUpRequest.State.WAITING.value]
 TOKEN_MAX = decoding.MAX_LENGTH
 
 
@@ -95,9 +96,25 @@ class RegisterSerializer(_DeviceSerializer):
         allow_blank=True,
         default="",
         max_length=EMAIL_MAX,
-        help_text="receives a confirmation link",
+        help_text="receives a confirmation link; required if `email_needed` of site is true",
+    )
+    reason = _Text(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=SignUpRequest.REASON_MAX,
+        help_text="answer to the `question` of site; required if `sign_up` of site is `approval`",
     )
     terms = _TermsField()
+
+
+class SignUpRequestSerializer(serializers.Serializer[Any]):
+    """A sign-up whose account is not open yet."""
+
+    state = serializers.ChoiceField(
+        choices=SIGN_UP_STATES,
+        help_text="unconfirmed: the link of a mail is to be opened; waiting: staff decide",
+    )
 
 
 class LoginSerializer(_DeviceSerializer):

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from accounts import actions
 from accounts.api import serializers
 from accounts.api.people import own_body
-from accounts.models import User
+from accounts.models import SignUpRequest, User
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import flow
 from accounts.tokens import TokenPair
@@ -37,6 +37,7 @@ class Register(OpenView):
         request=serializers.RegisterSerializer,
         responses={
             201: serializers.SignInSerializer,
+            202: serializers.SignUpRequestSerializer,
             400: Errors,
             403: Errors,
             409: Errors,
@@ -45,10 +46,12 @@ class Register(OpenView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Create an account and sign in."""
+        """Create an account and sign in; 202 while the account is not open yet."""
         data = api.read(serializers.RegisterSerializer, request.data)
-        user, pair = flow.sign_up(request._request, **data)
-        return Response(_answer(user, pair), status=201)
+        found = flow.sign_up(request._request, **data)
+        if isinstance(found, SignUpRequest):
+            return Response({"state": found.state}, status=202)
+        return Response(_answer(*found), status=201)
 
 
 class Login(OpenView):

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from django.contrib.auth.hashers import check_password, get_hasher, make_password
 
 from accounts.credentials import password_rules
-from accounts.models import User
+from accounts.models import SignUpRequest, User
 from socialsite.core.runtime import concurrency
 
 CONCURRENT_HASHES = max(2, os.cpu_count() or 2)
@@ -31,7 +31,7 @@ def hash_password(raw: str) -> str:
         return make_password(password_rules.normal(raw))
 
 
-def is_right(user: User | None, raw: str) -> bool:
+def is_right(user: User | SignUpRequest | None, raw: str) -> bool:
     """Check a password; costs the same for an unknown person (T14)."""
     with _slot():
         nobody = _hash_of_nobody(get_hasher().algorithm)

@@ -15,7 +15,7 @@ from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.http import base36_to_int, int_to_base36
 
-from accounts.models import User
+from accounts.models import SignUpRequest, User
 from socialsite.core.errors import WrongLink
 
 EMAIL_SECONDS = 86_400
@@ -30,8 +30,8 @@ class EmailLink(NamedTuple):
     password: str
 
 
-def for_email(user: User, address: str) -> str:
-    """Return a token that confirms an address of an account."""
+def for_email(user: User | SignUpRequest, address: str) -> str:
+    """Return a token that confirms an address of an account or of a sign-up."""
     return signing.dumps([user.pk, address, _password_of(user)], salt=EMAIL_SALT)
 
 
@@ -46,19 +46,28 @@ def read_email(token: str) -> EmailLink:
 def confirming(token: str) -> EmailLink:
     """Return the content of a confirmation token that can still be used. Raises WrongLink."""
     link = read_email(token)
-    user = User.objects.filter(pk=link.user_id).first()
-    if user is None or not fits(link, user):
+    found: User | SignUpRequest | None = SignUpRequest.objects.filter(pk=link.user_id).first()
+    found = found or User.objects.filter(pk=link.user_id).first()
+    if found is None or not fits(link, found):
         raise WrongLink
     return link
 
 
-def fits(link: EmailLink, user: User) -> bool:
+def fits(link: EmailLink, owner: User | SignUpRequest) -> bool:
     """Return whether the address still waits, and the password is that of the link."""
-    same = constant_time_compare(link.password, _password_of(user))
-    return user.is_active and link.address == user.email_waiting and same
+    same = constant_time_compare(link.password, _password_of(owner))
+    return same and bool(link.address) and link.address == waiting_of(owner)
 
 
-def _password_of(user: User) -> str:
+def waiting_of(owner: User | SignUpRequest) -> str:
+    """Return the address that waits for its confirmation; empty for none."""
+    if isinstance(owner, SignUpRequest):
+        is_over = owner.is_confirmed or owner.state == SignUpRequest.State.REFUSED
+        return "" if is_over else owner.email
+    return owner.email_waiting if owner.is_active else ""
+
+
+def _password_of(user: User | SignUpRequest) -> str:
     """Return what changes with the password, and tells nothing about it."""
     return salted_hmac(EMAIL_SALT, user.password).hexdigest()[:32]
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 from accounts import queries
 from accounts.audit import Act
 from accounts.mail import links
-from accounts.models import User
+from accounts.models import SignUpRequest, User
 from socialsite.core import site
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
@@ -82,8 +82,9 @@ def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
 
 
 def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:
-    user = User.objects.active().filter(pk=user_id).first()
-    if user is None or user.email_waiting != address:
+    user: User | SignUpRequest | None = SignUpRequest.objects.filter(pk=user_id).first()
+    user = user or User.objects.filter(pk=user_id).first()
+    if user is None or links.waiting_of(user) != address:
         return []
     link = _address("email_link", links.for_email(user, address))
     subject = _("Confirm your e-mail address")
@@ -95,6 +96,38 @@ def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:
             link,
             _("The link is valid for 24 hours. If this was not you, ignore this mail."),
             name=user.username,
+        )
+    ]
+
+
+def _sign_up_approved(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.active().filter(pk=user_id).first()
+    if user is None:
+        return []
+    return [
+        _message(
+            address,
+            _("Your account is open"),
+            _("Welcome! Your account @%(name)s on %(site)s is open. You can log in now:"),
+            _address("login"),
+            name=user.username,
+        )
+    ]
+
+
+def _sign_up_refused(user_id: int, address: str) -> list[EmailMessage]:
+    row = SignUpRequest.objects.filter(pk=user_id, state=SignUpRequest.State.REFUSED).first()
+    if row is None:
+        return []
+    return [
+        _message(
+            address,
+            _("Your request for an account"),
+            _("You asked for the account @%(name)s on %(site)s. We did not accept your request."),
+            *(["%(answer)s"] if row.answer else []),
+            _("Your name and your password are deleted; you may ask again."),
+            name=row.username,
+            answer=row.answer,
         )
     ]
 
@@ -178,6 +211,8 @@ def _two_factor_changed(text: Promise) -> Writer:
 
 _WRITERS: dict[str, Writer] = {
     "confirm_email": _confirm_email,
+    "sign_up_approved": _sign_up_approved,
+    "sign_up_refused": _sign_up_refused,
     "recovery": _recovery,
     "password_changed": _password_changed,
     "email_changed": _email_changed,
@@ -209,9 +244,9 @@ def _sender() -> str:
     return formataddr((name or site.current().name, address))
 
 
-def _message(to: str, subject: str, *paragraphs: str, name: str = "") -> EmailMessage:
-    """Return a mail; fills in `%(site)s` and `%(name)s` in its paragraphs."""
-    values = {"site": settings.SITE_URL, "name": name}
+def _message(to: str, subject: str, *paragraphs: str, **values: str) -> EmailMessage:
+    """Return a mail; fills in `%(site)s` and the given values in its paragraphs."""
+    values["site"] = settings.SITE_URL
     filled = [part % values if "%(" in part else part for part in paragraphs]
     return EmailMessage(
         subject=subject,

@@ -11,6 +11,7 @@ from accounts.models.people import (
     UserQuerySet,
 )
 from accounts.models.sign_ins import Failures, PushSubscription, TokenBatch, TokenVersion
+from accounts.models.sign_up import SignUpRequest
 
 __all__ = [
     "STAFF_ROLES",
@@ -20,6 +21,7 @@ __all__ = [
     "PushSubscription",
     "Role",
     "SearchedName",
+    "SignUpRequest",
     "TokenBatch",
     "TokenVersion",
     "User",

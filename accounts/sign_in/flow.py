@@ -6,14 +6,14 @@ A log-in checks the password (`begin`), then the code and issues a pair (`finish
 
 from django.http import HttpRequest
 
-from accounts import actions, devices, tokens
+from accounts import actions, devices, queries, tokens
 from accounts.actions import Proof
 from accounts.credentials import two_factor
-from accounts.models import User
+from accounts.models import SignUpRequest, User
 from accounts.sign_in import attempts
 from accounts.tokens import Principal, TokenPair
 from socialsite.core import site
-from socialsite.core.errors import NotFound, OtpRequired, SignUpClosed
+from socialsite.core.errors import ApprovalPending, NotFound, OtpRequired, SignUpClosed
 from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import allowances, buckets, budgets
 from socialsite.core.requests import request_budgets
@@ -40,11 +40,23 @@ def log_in(
 def begin(request: HttpRequest, username: str, password: str) -> User:
     """Check the password, the first step of log-in.
 
-    Raises PasswordNotCorrected; UserBanned only for a right password; RateLimited after too many
-    failures, whatever the password.
+    Raises PasswordNotCorrected; UserBanned and ApprovalPending only for a right password;
+    RateLimited after too many failures, whatever the password.
     """
     with attempts.login(request, username):
-        return actions.check_password(username, password)
+        try:
+            return actions.check_password(username, password)
+        except ApprovalPending:
+            _send_link_again(request, username)
+            raise
+
+
+def _send_link_again(request: HttpRequest, username: str) -> None:
+    """Send the link once more to a person whose sign-up waits for it. Raises RateLimited."""
+    found = queries.request_by_name(username)
+    if found is not None and found.state == SignUpRequest.State.UNCONFIRMED:
+        allowances.spend(request_budgets.of_mail(request))
+        actions.send_link_again(found)
 
 
 def finish(request: HttpRequest, user: User, client: str, code: str = "") -> TokenPair:
@@ -69,18 +81,31 @@ def sign_up(
     client: str,
     email: str = "",
     terms: int = 0,
-) -> tuple[User, TokenPair]:
+    reason: str = "",
+) -> tuple[User, TokenPair] | SignUpRequest:
     """Create an account and sign in; an e-mail address, if given, receives a confirmation link.
 
-    `terms` is the version that the person accepts. Raises SignUpClosed, TermsNotAccepted,
-    RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new accounts
-    from one place.
+    Returns a request instead if staff decide, or if the address must be confirmed first; `reason`
+    is the answer to the site's question. `terms` is the version that the person accepts. Raises
+    SignUpClosed, TermsNotAccepted, RegMatchError or DuplicatedUser; RateLimited after many of
+    these, or after many new accounts from one place.
     """
-    if not site.current().is_open:
+    here = site.current()
+    if not here.offers_sign_up:
         raise SignUpClosed
     actions.check_terms(terms)
     takes = request_budgets.of_sign_up(request, email)
     with attempts.sign_up(request), allowances.spent(takes):
+        if here.email_needed or here.sign_up == site.SignUp.APPROVAL:
+            return actions.request_account(
+                username,
+                nickname,
+                password,
+                email=email,
+                reason=reason,
+                terms=terms,
+                address=ip_addresses.address_of(request),
+            )
         user = actions.register(username, nickname, password, unconfirmed=email, terms=terms)
     return user, _issue(request, user, client)
 

@@ -87,20 +87,21 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 
 def _confirm(request: HttpRequest, token: str) -> HttpResponse:
-    error, found = None, None
+    error, found, done = None, None, None
     try:
         found = links.confirming(token)
         # If two links were opened one after the other, the cookie belongs to the second.
         if request.POST.get("address", found.address) != found.address:
             raise errors.WrongLink
         if request.method == "POST":
-            actions.confirm_email(token, address=ip_addresses.address_of(request))
+            done = actions.confirm_email(token, address=ip_addresses.address_of(request))
     except errors.WrongLink as wrong:
         error = wrong
     asks = error is None and request.method != "POST"
     context = {
         "address": found.address if asks and found else "",
         "wrong": "" if error is None else error.detail,
+        "done": done and done.value,
     }
     response = forms.page(request, "accounts/email_link.html", context, error)
     if request.method == "POST":

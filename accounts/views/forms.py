@@ -20,6 +20,9 @@ from accounts.tokens import TokenPair
 from socialsite.core import errors
 from socialsite.core.ids import number_of
 
+# Characters of a field that a form shows again after a mistake.
+TYPED_MAX = 4000
+
 # Errors that show the form again instead of an error page.
 SHOWN = (
     errors.UserNotFound,
@@ -30,6 +33,7 @@ SHOWN = (
     errors.InvalidInput,
     errors.RateLimited,
     errors.SignUpClosed,
+    errors.ApprovalPending,
     errors.TermsNotAccepted,
 )
 
@@ -97,7 +101,7 @@ def form(
     """Render a form; after a mistake, with the typed values except the password."""
     context = {
         "form_errors": texts_of(error),
-        "values": {name: request.POST.get(name, "")[:INPUT_MAX] for name in names},
+        "values": {name: request.POST.get(name, "")[:TYPED_MAX] for name in names},
         "next": next_of(request),
         "password_hint": password_rules.hint(),
         "password_min": password_rules.shortest(),

@@ -2,10 +2,12 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
+from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import actions
+from accounts.models import SignUpRequest
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import flow
@@ -13,7 +15,7 @@ from accounts.views import forms, two_factor
 from socialsite.core.errors import OtpRequired
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
-from socialsite.core.requests.request_budgets import takes
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -49,17 +51,28 @@ def register(request: HttpRequest) -> HttpResponse:
         try:
             values = forms.fields(request, "username", "nickname", "password")
             values["email"] = request.POST.get("email", "").strip()
-            _user, pair = flow.sign_up(
+            found = flow.sign_up(
                 request,
                 **values,
                 client=forms.browser(request),
                 terms=forms.number(request, "terms"),
+                reason=request.POST.get("reason", ""),
             )
-            return forms.entered(request, pair, reverse("welcome"))
+            if isinstance(found, SignUpRequest):
+                return forms.redirect(f"{reverse('register_sent')}?state={found.state}")
+            return forms.entered(request, found[1], reverse("welcome"))
         except forms.SHOWN as found:
             error = found
-    typed = ("username", "nickname", "email", "terms")
+    typed = ("username", "nickname", "email", "reason", "terms")
     return forms.form(request, "accounts/register.html", typed, error)
+
+
+@require_safe
+@takes(GET=READS)
+def register_sent(request: HttpRequest) -> HttpResponse:
+    """Tell a person what their sign-up waits for."""
+    is_confirmed = request.GET.get("state") != SignUpRequest.State.UNCONFIRMED
+    return render(request, "accounts/register_sent.html", {"is_confirmed": is_confirmed})
 
 
 @require_POST

@@ -36,5 +36,7 @@ SCHEMA: dict[str, Any] = {
         "WhoseEnum": "interactions.kinds.CHOICES",
         "NotificationKindEnum": "interactions.kinds.NAMES",
         "KindEnum": "feeds.models.Kind",
+        "SignUpStateEnum": "accounts.api.serializers.SIGN_UP_STATES",
+        "VideoStateEnum": "socialsite.core.models.Video.State",
     },
 }

@@ -56,6 +56,10 @@ class SiteSerializer(serializers.Serializer[Any]):
         help_text="the version of the terms that sign-up must accept; 0: nothing to accept"
     )
     sign_up = serializers.ChoiceField(choices=site.SignUp.values)
+    question = serializers.CharField(
+        allow_blank=True, help_text="to be answered as `reason` where `sign_up` is `approval`"
+    )
+    email_needed = serializers.BooleanField(help_text="whether sign-up needs an e-mail address")
     languages = serializers.ListField(child=serializers.CharField())
     limits = LimitsSerializer()
     features = FeaturesSerializer()
@@ -82,6 +86,8 @@ class OneSite(APIView):
             "rules": documents.current(here, documents.Kind.RULES).text,
             "terms": here.terms if here.terms_needed else 0,
             "sign_up": here.sign_up,
+            "question": here.question,
+            "email_needed": here.email_needed,
             "languages": [code for code, _ in settings.LANGUAGES],
             "limits": {
                 "micro": here.limits.micro_max,

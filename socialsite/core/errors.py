@@ -252,6 +252,13 @@ class SignUpClosed(AppError):
     message = _("Nobody can sign up at the moment.")
 
 
+class ApprovalPending(AppError):
+    """The account is not open yet: staff decide about it, or its address is not confirmed."""
+
+    code, name, status = 31, "APPROVAL_PENDING", 403
+    message = _("Your account is not open yet: we are still looking at your request.")
+
+
 class TermsNotAccepted(AppError):
     """The terms of the site, or new ones, must be accepted first."""
 

@@ -25,7 +25,7 @@ from jinja2.ext import Extension
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from accounts.models import User
+from accounts.models import SignUpRequest, User
 from accounts.request_auth import cookies
 from feeds.content.plain_text import plain, plain_of
 from feeds.content.polls import definition
@@ -74,6 +74,7 @@ MAXIMA = {
     "name": User.NAME_MAX,
     "email": User.EMAIL_MAX,
     "bio": User.BIO_MAX,
+    "reason": SignUpRequest.REASON_MAX,
     "links": User.LINKS_MAX,
     "link": User.LINK_MAX,
     "place": User.PLACE_MAX,

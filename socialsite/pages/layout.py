@@ -95,7 +95,7 @@ class Layout:
     def header(self) -> Markup:
         """The bar of the site."""
         return self._frame(
-            "header", self._at, self.member, self._bare, self.site.is_open, self._language
+            "header", self._at, self.member, self._bare, self.site.offers_sign_up, self._language
         )
 
     @property
@@ -106,7 +106,9 @@ class Layout:
     @property
     def side(self) -> Markup:
         """The panels beside the page."""
-        return cached_html(_TEMPLATE, "side", self._at, self.member, self._bare, self.site.is_open)
+        return cached_html(
+            _TEMPLATE, "side", self._at, self.member, self._bare, self.site.offers_sign_up
+        )
 
     @property
     def end(self) -> Markup:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from celery import current_app
 from django.core import mail as outgoing
 from django.test import Client
 from rest_framework.test import APIClient
@@ -15,7 +14,6 @@ from accounts.models import User
 from accounts.sign_in import flow, guarded
 from accounts.tests.sign_in.addresses import AWAY, HOME, request_from
 from socialsite.core.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
-from socialsite.core.events import enqueue, relay
 from socialsite.core.http import ip_addresses
 from socialsite.core.models import Allowance, Event
 from socialsite.core.rate_limits import budgets
@@ -27,25 +25,6 @@ pytestmark = pytest.mark.django_db
 PASSWORD = "right.pass1"
 MINUTE = 60_000
 REGISTER = "/api/v1/auth/register"
-
-
-@pytest.fixture
-def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
-    """Return a function that sends the wanted mails as a worker does, and returns them."""
-
-    def send(task: str, *args: object) -> bool:
-        if task == "accounts.send_mail":
-            current_app.tasks[task].apply(args=args)
-        return True
-
-    def run() -> list[Any]:
-        monkeypatch.setattr(enqueue, "send", send)
-        before = len(outgoing.outbox)
-        while relay.relay():
-            pass
-        return outgoing.outbox[before:]
-
-    return run
 
 
 def body(number: int, **more: str) -> dict[str, str]:

@@ -15,12 +15,16 @@ class SiteSettings(models.Model):
     # A person's own follows are read with each home page that is built anew.
     FOLLOWS_LEAST, FOLLOWS_MOST, VIDEO_MB_MOST = 50, 100_000, 100
     TEXTS = ("name", "description_en", "description_zh_hans")
+    QUESTIONS = ("question_en", "question_zh_hans")
+    DOMAINS = ("domains_allowed", "domains_refused")
+    DOMAINS_MAX = 5000
     LIMITS = ("micro_max", "follow_max", "video_mb", "videos", "link_previews")
 
     class SignUp(models.TextChoices):
         """Who may create an account."""
 
         OPEN = "open", pgettext_lazy("sign-up", "open to everybody")
+        APPROVAL = "approval", pgettext_lazy("sign-up", "staff decide on each request")
         CLOSED = "closed", pgettext_lazy("sign-up", "closed")
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=THE_ROW)
@@ -52,6 +56,40 @@ class SiteSettings(models.Model):
         blank=True,
         default="",
         verbose_name=gettext_lazy("sign-up"),
+    )
+    question_en = models.CharField(
+        max_length=WORDS_MAX,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("question in English"),
+        help_text=gettext_lazy("what people answer when staff decide on their request"),
+    )
+    question_zh_hans = models.CharField(
+        max_length=WORDS_MAX,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("question in Chinese"),
+    )
+    email_needed = models.BooleanField(
+        default=False,
+        verbose_name=gettext_lazy("sign-up needs a confirmed e-mail address"),
+    )
+    domains_allowed = models.TextField(
+        max_length=DOMAINS_MAX,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("domains allowed"),
+        help_text=gettext_lazy(
+            "one in a line, such as example.org; it stands for its subdomains too. If there are"
+            " any, e-mail addresses of other domains are refused."
+        ),
+    )
+    domains_refused = models.TextField(
+        max_length=DOMAINS_MAX,
+        blank=True,
+        default="",
+        verbose_name=gettext_lazy("domains refused"),
+        help_text=gettext_lazy("one in a line; e-mail addresses of these are refused"),
     )
     accent = models.CharField(
         max_length=7,

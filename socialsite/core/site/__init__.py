@@ -36,7 +36,9 @@ Kind = SiteDocument.Kind
 CACHE = LeaseCache("site", ttl_ms=60_000)
 _COLUMNS = (
     *SiteSettings.TEXTS,
-    *("contact", "sign_up", "accent", "logo"),
+    *("contact", "sign_up", "email_needed", "accent", "logo"),
+    *SiteSettings.QUESTIONS,
+    *SiteSettings.DOMAINS,
     *SiteSettings.LIMITS,
     *Kind.values,
     "terms_needed",
@@ -80,6 +82,12 @@ class Site:
     descriptions: Mapping[str, str]
     contact: str
     sign_up: SiteSettings.SignUp
+    # What people answer who ask for an account; empty texts for the question of the design.
+    questions: Mapping[str, str]
+    # Whether an account needs a confirmed e-mail address, and of which domains addresses may be.
+    email_needed: bool
+    domains_allowed: Sequence[str]
+    domains_refused: Sequence[str]
     accent: str
     logo: str
     # As staff set them; None: as in the environment.
@@ -96,9 +104,14 @@ class Site:
         return replace(found, **own) if own else found
 
     @property
-    def is_open(self) -> bool:
-        """Whether people may sign up."""
-        return self.sign_up == SignUp.OPEN
+    def offers_sign_up(self) -> bool:
+        """Whether everybody may sign up, or ask for an account."""
+        return self.sign_up in (SignUp.OPEN, SignUp.APPROVAL)
+
+    @property
+    def question(self) -> str:
+        """The question in the reader's language; empty for that of the design."""
+        return in_own_language(self.questions)[1]
 
     @property
     def description(self) -> str:
@@ -192,6 +205,13 @@ def _made(row: Mapping[str, Any]) -> Site:
         },
         contact=row.get("contact", ""),
         sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
+        questions={
+            "en": row.get("question_en", ""),
+            "zh-hans": row.get("question_zh_hans", ""),
+        },
+        email_needed=row.get("email_needed", False),
+        domains_allowed=row.get("domains_allowed", "").split(),
+        domains_refused=row.get("domains_refused", "").split(),
         accent=row.get("accent", ""),
         logo=row.get("logo", ""),
         own_limits={name: row.get(name) for name in SiteSettings.LIMITS},

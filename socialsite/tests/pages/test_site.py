@@ -152,7 +152,7 @@ def test_admins_change_them_and_each_change_is_noted_once(admin: User, moderator
     values = {"name": "Garden", "contact": "https://garden.example/contact", "sign_up": "closed"}
     for _ in range(2):
         assert browser.post(ROW, values).status_code == 302
-    assert (site.current().name, site.current().is_open) == ("Garden", False)
+    assert (site.current().name, site.current().offers_sign_up) == ("Garden", False)
     assert "Garden</a></div>" in browser.get("/admin/").content.decode()
     (noted,) = AuditEntry.objects.filter(action="site")
     assert (noted.actor_id, noted.detail) == (

@@ -1,0 +1,108 @@
+"""Admin of the sign-ups that wait: staff accept or refuse them."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts import actions
+from accounts.admin.acts import ActsAdmin
+from accounts.admin.address_column import AddressAdmin
+from accounts.models import SignUpRequest
+from accounts.request_auth.requests import staff_of
+from socialsite.core.http.ip_addresses import address_of
+
+State = SignUpRequest.State
+
+
+class StateFilter(admin.SimpleListFilter):
+    """By default, those that staff are to decide on."""
+
+    title = gettext_lazy("state")
+    parameter_name = "state"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: "admin.ModelAdmin[SignUpRequest]"
+    ) -> list[tuple[str, str]]:
+        """Return the other states with their names."""
+        shown = [(state.value, str(state.label)) for state in State if state != State.WAITING]
+        return [*shown, ("all", _("All"))]
+
+    def choices(self, changelist: Any) -> Any:
+        """Name the default."""
+        default, *others = super().choices(changelist)
+        return [{**default, "display": State.WAITING.label}, *others]
+
+    def queryset(
+        self, request: HttpRequest, queryset: "QuerySet[SignUpRequest]"
+    ) -> "QuerySet[SignUpRequest]":
+        """Filter by the chosen state."""
+        chosen = self.value()
+        if chosen == "all":
+            return queryset
+        state = chosen if chosen in State.values else State.WAITING
+        return queryset.filter(state=state)
+
+
+@admin.register(SignUpRequest)
+class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
+    """The sign-ups that wait, oldest first. Moderators see the domains of e-mail addresses."""
+
+    shortened: ClassVar[Mapping[str, str]] = {"address": "network", "email": "domain"}
+
+    list_display = ("username", "nickname", "email", "reason", "created_at", "address")
+    list_filter = (StateFilter,)
+    search_fields = ("=id", "username__startswith", "nickname__startswith")
+    ordering = ("created_at", "id")
+    fields = (
+        "id",
+        "state",
+        "username",
+        "nickname",
+        "email",
+        "is_confirmed",
+        "reason",
+        "answer",
+        "language",
+        "created_at",
+        "address",
+    )
+    actions = ("accept", "refuse")
+    change_form_template = "admin/accounts/sign_up.html"
+
+    @admin.display(description=gettext_lazy("domain of the e-mail address"))
+    def domain(self, row: SignUpRequest) -> str:
+        """Return what moderators see of the address."""
+        return row.email.rpartition("@")[2]
+
+    @admin.action(description=gettext_lazy("Accept the selected sign-ups"), permissions=["view"])
+    def accept(
+        self, request: HttpRequest, queryset: "QuerySet[SignUpRequest]"
+    ) -> HttpResponse | None:
+        """Open the accounts."""
+        actor, address = staff_of(request), address_of(request)
+        return self.act(
+            request,
+            queryset.filter(state=State.WAITING),
+            lambda row: actions.approve(row.pk, actor, address),
+            _("Accept these people? Their accounts open, and they receive a mail."),
+        )
+
+    @admin.action(description=gettext_lazy("Refuse the selected sign-ups"), permissions=["view"])
+    def refuse(
+        self, request: HttpRequest, queryset: "QuerySet[SignUpRequest]"
+    ) -> HttpResponse | None:
+        """Refuse the sign-ups."""
+        actor, address = staff_of(request), address_of(request)
+        answer = request.POST.get("text", "")
+        return self.act(
+            request,
+            queryset.filter(state=State.WAITING),
+            lambda row: actions.refuse(row.pk, answer, actor, address),
+            _("Refuse these people? They receive a mail with your words."),
+            _("What you tell them (may be empty)"),
+        )
