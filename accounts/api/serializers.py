@@ -13,6 +13,7 @@ from rest_framework import serializers
 from accounts import devices
 from accounts.devices import Client
 from accounts.models import User
+from accounts.sign_in.challenge import SOLUTION_MAX
 from accounts.tokens import decoding
 from relations.api.serializers import RelationSerializer
 from socialsite.core import site
@@ -98,6 +99,30 @@ class RegisterSerializer(_DeviceSerializer):
         help_text="receives a confirmation link",
     )
     terms = _TermsField()
+    challenge = _Text(
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=SOLUTION_MAX,
+        help_text="solution of the task of auth/challenge, if it is needed; otherwise ignored",
+    )
+
+
+class ChallengeSerializer(serializers.Serializer[Any]):
+    """A task of ALTCHA: find the number whose hash, after the salt, is `challenge`."""
+
+    algorithm = serializers.CharField()
+    challenge = serializers.CharField(help_text="hash in hexadecimal digits")
+    maxnumber = serializers.IntegerField()
+    salt = serializers.CharField()
+    signature = serializers.CharField()
+
+
+class ChallengeStateSerializer(serializers.Serializer[Any]):
+    """Whether a sign-up needs a solution now, and a new task for it."""
+
+    needed = serializers.BooleanField()
+    challenge = ChallengeSerializer(allow_null=True)
 
 
 class LoginSerializer(_DeviceSerializer):

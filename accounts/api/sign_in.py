@@ -14,11 +14,12 @@ from accounts.api import serializers
 from accounts.api.people import own_body
 from accounts.models import User
 from accounts.request_auth.authentication import signed_in
-from accounts.sign_in import flow
+from accounts.sign_in import challenge, flow
 from accounts.tokens import TokenPair
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets
+from socialsite.core.requests.request_budgets import READS
 
 Body = dict[str, Any]
 
@@ -47,8 +48,22 @@ class Register(OpenView):
     def post(self, request: Request) -> Response:
         """Create an account and sign in."""
         data = api.read(serializers.RegisterSerializer, request.data)
-        user, pair = flow.sign_up(request._request, **data)
+        user, pair = flow.sign_up(request._request, solution=data.pop("challenge"), **data)
         return Response(_answer(user, pair), status=201)
+
+
+class Challenge(OpenView):
+    """The task at sign-up."""
+
+    takes = {"GET": READS}
+
+    @extend_schema(
+        responses={200: serializers.ChallengeStateSerializer, 429: Errors, 503: Errors},
+    )
+    def get(self, request: Request) -> Response:
+        """Return a new task if a sign-up from this network needs a solution."""
+        task = challenge.new_if_needed(request._request)
+        return Response({"needed": task is not None, "challenge": task})
 
 
 class Login(OpenView):

@@ -10,7 +10,7 @@ from accounts import actions, devices, tokens
 from accounts.actions import Proof
 from accounts.credentials import two_factor
 from accounts.models import User
-from accounts.sign_in import attempts
+from accounts.sign_in import attempts, challenge
 from accounts.tokens import Principal, TokenPair
 from socialsite.core import site
 from socialsite.core.errors import NotFound, OtpRequired, SignUpClosed
@@ -69,18 +69,22 @@ def sign_up(
     client: str,
     email: str = "",
     terms: int = 0,
+    solution: str = "",
 ) -> tuple[User, TokenPair]:
     """Create an account and sign in; an e-mail address, if given, receives a confirmation link.
 
-    `terms` is the version that the person accepts. Raises SignUpClosed, TermsNotAccepted,
-    RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new accounts
-    from one place.
+    `terms` is the version that the person accepts. `solution` is that of the task at sign-up, if
+    one is needed. Raises SignUpClosed, TermsNotAccepted, ChallengeNeeded, RegMatchError or
+    DuplicatedUser; RateLimited after many of these, or after many new accounts from one place.
     """
     if not site.current().is_open:
         raise SignUpClosed
     actions.check_terms(terms)
-    takes = request_budgets.of_sign_up(request, email)
-    with attempts.sign_up(request), allowances.spent(takes):
+    takes = [
+        *request_budgets.of_sign_up(request, email),
+        *challenge.takes(request, solution),
+    ]
+    with attempts.sign_up(request), allowances.spent(takes, challenge.if_used()):
         user = actions.register(username, nickname, password, unconfirmed=email, terms=terms)
     return user, _issue(request, user, client)
 

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts import actions
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
-from accounts.sign_in import flow
+from accounts.sign_in import challenge, flow
 from accounts.views import forms, two_factor
 from socialsite.core.errors import OtpRequired
 from socialsite.core.rate_limits import budgets
@@ -54,12 +54,14 @@ def register(request: HttpRequest) -> HttpResponse:
                 **values,
                 client=forms.browser(request),
                 terms=forms.number(request, "terms"),
+                solution=request.POST.get("challenge", ""),
             )
             return forms.entered(request, pair, reverse("welcome"))
         except forms.SHOWN as found:
             error = found
     typed = ("username", "nickname", "email", "terms")
-    return forms.form(request, "accounts/register.html", typed, error)
+    task = challenge.new_if_needed(request)
+    return forms.form(request, "accounts/register.html", typed, error, task=task)
 
 
 @require_POST

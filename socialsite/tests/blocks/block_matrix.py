@@ -165,6 +165,7 @@ NOBODY: dict[str, str] = {
             *(".well-known/security.txt", "favicon.ico", "robots.txt"),
             *("site", "manifest.webmanifest", "sw.js", "offline"),
             *("about", "rules", "terms", "privacy", "accent/<str:colour>.css"),
+            "auth/challenge",
             "logo/<str:logo>/<str:name>.png",
             *("announcements", "announcements/<str:announcement_id>/dismiss"),
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
