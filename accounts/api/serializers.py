@@ -12,7 +12,7 @@ from rest_framework import serializers
 
 from accounts import devices
 from accounts.devices import Client
-from accounts.models import SignUpRequest, User
+from accounts.models import User
 from accounts.tokens import decoding
 from relations.api.serializers import RelationSerializer
 from socialsite.core import site
@@ -23,11 +23,10 @@ from socialsite.core.ids import MAX_ID
 INPUT_MAX = 200
 EMAIL_MAX = 320
 TERMS_MAX = 2**31 - 1
-SIGN_UP_STATES = [SignUpRequest.State.UNCONFIRMED.value, SignUpRequest.State.WAITING.value]
 TOKEN_MAX = decoding.MAX_LENGTH
 
 
-class _Text(serializers.CharField):
+class Text(serializers.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": INPUT_MAX, "trim_whitespace": False, **kwargs})
 
@@ -38,7 +37,7 @@ class _ClientField(serializers.ChoiceField):
         super().__init__(choices=Client.choices, default=Client.OTHER, help_text=text, **kwargs)
 
 
-class _TermsField(serializers.IntegerField):
+class TermsField(serializers.IntegerField):
     """A version of the terms, or true for the current one; the result is a version, 0 for none."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -61,11 +60,11 @@ class _TermsField(serializers.IntegerField):
         return int(super().to_internal_value(data))
 
 
-class _DeviceSerializer(serializers.Serializer[Any]):
+class OnDeviceSerializer(serializers.Serializer[Any]):
     """The device that signs in: its kind and, with CLIENT_POLICY=device, its id."""
 
     client = _ClientField()
-    device = _Text(
+    device = Text(
         required=False,
         allow_blank=True,
         allow_null=True,
@@ -85,70 +84,38 @@ class _DeviceSerializer(serializers.Serializer[Any]):
         return attrs | {"client": devices.client_of(attrs["client"], device)}
 
 
-class RegisterSerializer(_DeviceSerializer):
-    """Input of auth/register; the action checks the rules of names."""
-
-    username = _Text(allow_blank=True)
-    nickname = _Text(allow_blank=True)
-    password = _Text(allow_blank=True)
-    email = _Text(
-        required=False,
-        allow_blank=True,
-        default="",
-        max_length=EMAIL_MAX,
-        help_text="receives a confirmation link; required if `email_needed` of site is true",
-    )
-    reason = _Text(
-        required=False,
-        allow_blank=True,
-        default="",
-        max_length=SignUpRequest.REASON_MAX,
-        help_text="answer to the `question` of site; required if `sign_up` of site is `approval`",
-    )
-    terms = _TermsField()
-
-
-class SignUpRequestSerializer(serializers.Serializer[Any]):
-    """A sign-up whose account is not open yet."""
-
-    state = serializers.ChoiceField(
-        choices=SIGN_UP_STATES,
-        help_text="unconfirmed: the link of a mail is to be opened; waiting: staff decide",
-    )
-
-
-class LoginSerializer(_DeviceSerializer):
+class LoginSerializer(OnDeviceSerializer):
     """Input of auth/login."""
 
-    username = _Text()
-    password = _Text()
-    otp = _Text(
+    username = Text()
+    password = Text()
+    otp = Text(
         required=False,
         allow_blank=True,
         default="",
         help_text="code of the second factor; required after error 25",
     )
-    terms = _TermsField()
+    terms = TermsField()
 
 
 class RefreshSerializer(serializers.Serializer[Any]):
     """Input of auth/refresh."""
 
-    refresh = _Text(max_length=TOKEN_MAX)
+    refresh = Text(max_length=TOKEN_MAX)
 
 
 class PasswordSerializer(serializers.Serializer[Any]):
     """Input of auth/password; the action checks the rules of passwords."""
 
-    old_password = _Text()
-    new_password = _Text(allow_blank=True)
+    old_password = Text()
+    new_password = Text(allow_blank=True)
 
 
 class EmailSerializer(serializers.Serializer[Any]):
     """Input of auth/email; an empty address removes the current one."""
 
-    email = _Text(allow_blank=True, max_length=EMAIL_MAX)
-    password = _Text()
+    email = Text(allow_blank=True, max_length=EMAIL_MAX)
+    password = Text()
 
 
 class EmailStateSerializer(serializers.Serializer[Any]):
@@ -161,26 +128,26 @@ class EmailStateSerializer(serializers.Serializer[Any]):
 class LinkSerializer(serializers.Serializer[Any]):
     """Input of auth/email/confirm: the token at the end of the mailed link."""
 
-    token = _Text(max_length=TOKEN_MAX)
+    token = Text(max_length=TOKEN_MAX)
 
 
 class RecoverSerializer(serializers.Serializer[Any]):
     """Input of auth/recover."""
 
-    email = _Text(max_length=EMAIL_MAX)
+    email = Text(max_length=EMAIL_MAX)
 
 
 class RecoverConfirmSerializer(LinkSerializer):
     """Input of auth/recover/confirm; the action checks the rules of passwords."""
 
-    new_password = _Text(allow_blank=True)
+    new_password = Text(allow_blank=True)
 
 
 @extend_schema_serializer(component_name="Otp")
 class TwoFactorCodeSerializer(serializers.Serializer[Any]):
     """Input of auth/totp/confirm and auth/totp/recovery-codes."""
 
-    otp = _Text(
+    otp = Text(
         help_text="six digits of the authenticator app; once it is on, a recovery code also works"
     )
 
@@ -189,14 +156,14 @@ class TwoFactorCodeSerializer(serializers.Serializer[Any]):
 class TwoFactorBeginSerializer(serializers.Serializer[Any]):
     """Input of POST auth/totp."""
 
-    password = _Text()
+    password = Text()
 
 
 @extend_schema_serializer(component_name="TotpEnd")
 class TwoFactorEndSerializer(TwoFactorBeginSerializer):
     """Input of DELETE auth/totp."""
 
-    otp = _Text(help_text="six digits of the authenticator app, or a recovery code")
+    otp = Text(help_text="six digits of the authenticator app, or a recovery code")
 
 
 @extend_schema_serializer(component_name="TotpState")
@@ -263,18 +230,18 @@ class ReadingPreferencesSerializer(_KnownFields):
 class ProfileSerializer(_KnownFields):
     """Input of PATCH users/me; only the given fields change, and there are no others."""
 
-    nickname = _Text(required=False, allow_blank=True)
+    nickname = Text(required=False, allow_blank=True)
     bio = TextField(required=False, allow_blank=True, max_length=User.BIO_MAX)
     avatar = _PictureField()
     banner = _PictureField()
     links = serializers.ListField(
-        child=_Text(),
+        child=Text(),
         required=False,
         max_length=INPUT_MAX,
         help_text=f"https addresses, at most {User.LINKS_MAX} of {User.LINK_MAX} characters",
     )
-    place = _Text(required=False, allow_blank=True, help_text=f"at most {User.PLACE_MAX}")
-    pronouns = _Text(required=False, allow_blank=True, help_text=f"at most {User.PRONOUNS_MAX}")
+    place = Text(required=False, allow_blank=True, help_text=f"at most {User.PLACE_MAX}")
+    pronouns = Text(required=False, allow_blank=True, help_text=f"at most {User.PRONOUNS_MAX}")
     language = serializers.ChoiceField(
         choices=[code for code, _name in settings.LANGUAGES],
         required=False,

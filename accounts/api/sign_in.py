@@ -10,15 +10,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import actions
-from accounts.api import serializers
+from accounts.api import serializers, sign_up_serializers
 from accounts.api.people import own_body
 from accounts.models import SignUpRequest, User
 from accounts.request_auth.authentication import signed_in
-from accounts.sign_in import flow
+from accounts.sign_in import challenge, flow
 from accounts.tokens import TokenPair
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets
+from socialsite.core.requests.request_budgets import READS
 
 Body = dict[str, Any]
 
@@ -34,10 +35,10 @@ class Register(OpenView):
     """Sign-up."""
 
     @extend_schema(
-        request=serializers.RegisterSerializer,
+        request=sign_up_serializers.RegisterSerializer,
         responses={
             201: serializers.SignInSerializer,
-            202: serializers.SignUpRequestSerializer,
+            202: sign_up_serializers.SignUpRequestSerializer,
             400: Errors,
             403: Errors,
             409: Errors,
@@ -47,11 +48,25 @@ class Register(OpenView):
     )
     def post(self, request: Request) -> Response:
         """Create an account and sign in; 202 while the account is not open yet."""
-        data = api.read(serializers.RegisterSerializer, request.data)
-        found = flow.sign_up(request._request, **data)
+        data = api.read(sign_up_serializers.RegisterSerializer, request.data)
+        found = flow.sign_up(request._request, solution=data.pop("challenge"), **data)
         if isinstance(found, SignUpRequest):
             return Response({"state": found.state}, status=202)
         return Response(_answer(*found), status=201)
+
+
+class Challenge(OpenView):
+    """The task at sign-up."""
+
+    takes = {"GET": READS}
+
+    @extend_schema(
+        responses={200: sign_up_serializers.ChallengeStateSerializer, 429: Errors, 503: Errors},
+    )
+    def get(self, request: Request) -> Response:
+        """Return a new task if a sign-up from this network needs a solution."""
+        task = challenge.new_if_needed(request._request)
+        return Response({"needed": task is not None, "challenge": task})
 
 
 class Login(OpenView):

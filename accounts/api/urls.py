@@ -16,6 +16,7 @@ from accounts.api.ws_ticket import WsTicket
 
 urlpatterns = [
     path("auth/register", sign_in.Register.as_view()),
+    path("auth/challenge", sign_in.Challenge.as_view()),
     path("auth/login", sign_in.Login.as_view()),
     path("auth/refresh", sign_in.Refresh.as_view()),
     path("auth/logout", sign_in.Logout.as_view()),

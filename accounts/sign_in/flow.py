@@ -10,7 +10,7 @@ from accounts import actions, devices, queries, tokens
 from accounts.actions import Proof
 from accounts.credentials import two_factor
 from accounts.models import SignUpRequest, User
-from accounts.sign_in import attempts
+from accounts.sign_in import attempts, challenge
 from accounts.tokens import Principal, TokenPair
 from socialsite.core import site
 from socialsite.core.errors import ApprovalPending, NotFound, OtpRequired, SignUpClosed
@@ -82,20 +82,25 @@ def sign_up(
     email: str = "",
     terms: int = 0,
     reason: str = "",
+    solution: str = "",
 ) -> tuple[User, TokenPair] | SignUpRequest:
     """Create an account and sign in; an e-mail address, if given, receives a confirmation link.
 
     Returns a request instead if staff decide, or if the address must be confirmed first; `reason`
-    is the answer to the site's question. `terms` is the version that the person accepts. Raises
-    SignUpClosed, TermsNotAccepted, RegMatchError or DuplicatedUser; RateLimited after many of
-    these, or after many new accounts from one place.
+    is the answer to the site's question. `terms` is the version that the person accepts,
+    `solution` that of the task at sign-up, if one is needed. Raises SignUpClosed, TermsNotAccepted,
+    ChallengeNeeded, RegMatchError or DuplicatedUser; RateLimited after many of these, or after many
+    new accounts from one place.
     """
     here = site.current()
     if not here.offers_sign_up:
         raise SignUpClosed
     actions.check_terms(terms)
-    takes = request_budgets.of_sign_up(request, email)
-    with attempts.sign_up(request), allowances.spent(takes):
+    takes = [
+        *request_budgets.of_sign_up(request, email),
+        *challenge.takes(request, solution),
+    ]
+    with attempts.sign_up(request), allowances.spent(takes, challenge.if_used()):
         if here.email_needed or here.sign_up == site.SignUp.APPROVAL:
             return actions.request_account(
                 username,

@@ -8,6 +8,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import User
+from accounts.tests.sign_in.solving import solve
 from relations import actions as relations_actions
 from socialsite.core.errors import BannedAccessToken
 from socialsite.core.times import iso
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.django_db
 
 PASSWORD = "right.pass1"
 REGISTER = "/api/v1/auth/register"
+CHALLENGE = "/api/v1/auth/challenge"
 LOGIN = "/api/v1/auth/login"
 ME = "/api/v1/users/me"
 
@@ -122,9 +124,15 @@ def test_a_registration_cannot_give_itself_more(api) -> None:
 
 
 def test_twenty_sign_ups_in_a_row_pass(api) -> None:
+    tasks = 0
     for number in range(20):
         data = body(username=f"someone{number}")
+        state = api.get(CHALLENGE).json()
+        if state["needed"]:
+            tasks += 1
+            data["challenge"] = solve(state["challenge"])
         assert api.post(REGISTER, data, format="json").status_code == 201
+    assert 0 < tasks <= 10
 
 
 def test_wrong_name_and_wrong_password_answer_the_same(api, make_user) -> None:

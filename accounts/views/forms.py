@@ -35,6 +35,7 @@ SHOWN = (
     errors.SignUpClosed,
     errors.ApprovalPending,
     errors.TermsNotAccepted,
+    errors.ChallengeNeeded,
 )
 
 
@@ -96,10 +97,17 @@ def number(request: HttpRequest, name: str) -> int:
 
 
 def form(
-    request: HttpRequest, template: str, names: tuple[str, ...], error: errors.AppError | None
+    request: HttpRequest,
+    template: str,
+    names: tuple[str, ...],
+    error: errors.AppError | None,
+    **more: Any,
 ) -> HttpResponse:
-    """Render a form; after a mistake, with the typed values except the password."""
-    context = {
+    """Render a form; after a mistake, with the typed values except the password.
+
+    `more` are further values of the template.
+    """
+    context = more | {
         "form_errors": texts_of(error),
         "values": {name: request.POST.get(name, "")[:TYPED_MAX] for name in names},
         "next": next_of(request),

@@ -10,7 +10,7 @@ from accounts import actions
 from accounts.models import SignUpRequest
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
-from accounts.sign_in import flow
+from accounts.sign_in import challenge, flow
 from accounts.views import forms, two_factor
 from socialsite.core.errors import OtpRequired
 from socialsite.core.rate_limits import budgets
@@ -57,6 +57,7 @@ def register(request: HttpRequest) -> HttpResponse:
                 client=forms.browser(request),
                 terms=forms.number(request, "terms"),
                 reason=request.POST.get("reason", ""),
+                solution=request.POST.get("challenge", ""),
             )
             if isinstance(found, SignUpRequest):
                 return forms.redirect(f"{reverse('register_sent')}?state={found.state}")
@@ -64,7 +65,8 @@ def register(request: HttpRequest) -> HttpResponse:
         except forms.SHOWN as found:
             error = found
     typed = ("username", "nickname", "email", "reason", "terms")
-    return forms.form(request, "accounts/register.html", typed, error)
+    task = challenge.new_if_needed(request)
+    return forms.form(request, "accounts/register.html", typed, error, task=task)
 
 
 @require_safe

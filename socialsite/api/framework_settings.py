@@ -36,7 +36,7 @@ SCHEMA: dict[str, Any] = {
         "WhoseEnum": "interactions.kinds.CHOICES",
         "NotificationKindEnum": "interactions.kinds.NAMES",
         "KindEnum": "feeds.models.Kind",
-        "SignUpStateEnum": "accounts.api.serializers.SIGN_UP_STATES",
+        "SignUpStateEnum": "accounts.api.sign_up_serializers.SIGN_UP_STATES",
         "VideoStateEnum": "socialsite.core.models.Video.State",
     },
 }

@@ -284,3 +284,12 @@ class AlreadyVoted(AppError):
 
     code, name, status = 38, "ALREADY_VOTED", 409
     message = _("You have voted in this poll already.")
+
+
+class ChallengeNeeded(AppError):
+    """The task at sign-up must be solved first, or the solution is wrong, expired or used."""
+
+    code, name, status = 39, "CHALLENGE_NEEDED", 403
+    message = _(
+        "Many accounts were created from your network: a task must be solved. Please try again."
+    )

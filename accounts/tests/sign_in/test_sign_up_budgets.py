@@ -11,8 +11,9 @@ from rest_framework.test import APIClient
 from accounts import actions, tasks
 from accounts.mail import messages
 from accounts.models import User
-from accounts.sign_in import flow, guarded
+from accounts.sign_in import challenge, flow, guarded
 from accounts.tests.sign_in.addresses import AWAY, HOME, request_from
+from accounts.tests.sign_in.solving import solve
 from socialsite.core.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
 from socialsite.core.http import ip_addresses
 from socialsite.core.models import Allowance, Event
@@ -27,8 +28,15 @@ MINUTE = 60_000
 REGISTER = "/api/v1/auth/register"
 
 
+@pytest.fixture(autouse=True)
+def _easy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(challenge, "MAXIMUM", 50)
+
+
 def body(number: int, **more: str) -> dict[str, str]:
-    return {"username": f"new{number:05}", "nickname": "爱丽丝们", "password": PASSWORD, **more}
+    """Return the form of a new person, with the task that is needed in the end."""
+    person = {"username": f"new{number:05}", "nickname": "爱丽丝们", "password": PASSWORD}
+    return {**person, "challenge": solve(), **more}
 
 
 def sign_ups(numbers: range, address: str = HOME, **more: str) -> list[int]:

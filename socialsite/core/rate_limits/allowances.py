@@ -6,14 +6,14 @@ then corresponds to the tokens taken. Rows identify owners only by a hash.
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from django.utils.translation import ngettext
 
 from socialsite.core import db
-from socialsite.core.errors import RateLimited
+from socialsite.core.errors import AppError, RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.rate_limits.buckets import Take
 from socialsite.core.rate_limits.budget import HOUR, MINUTE, Budget, Rate
@@ -29,6 +29,8 @@ class Denial(NamedTuple):
 
 
 Wanted = dict[str, tuple[Take, Rate]]
+# Errors to raise instead of RateLimited when one of these budgets has too few tokens.
+Instead = Mapping[Budget, AppError]
 
 
 def key_of(take: Take) -> str:
@@ -51,8 +53,7 @@ def _take(wanted: Wanted) -> list[Denial]:
         take, rate = wanted[row.key]
         token = _token(rate)
         whole = rate.capacity * token
-        # If the clock was set back, the stored time can be further away than an empty bucket's.
-        missing = min(max(row.full_at - now, 0), whole) + min(take.cost, rate.capacity) * token
+        missing = _missing(row.full_at, now, rate) + min(take.cost, rate.capacity) * token
         if missing > whole:
             seconds = math.ceil((missing - whole) / SECOND)
             denials.append(Denial(take.budget, seconds))
@@ -62,17 +63,36 @@ def _take(wanted: Wanted) -> list[Denial]:
     return denials
 
 
-def spend(takes: Sequence[Take]) -> None:
+def share_left(takes: Sequence[Take]) -> float:
+    """Return the share of tokens, from 0 to 1, that the emptiest of several buckets still has.
+
+    Whole tokens count. Nothing is locked or written, so the share may change at once.
+    """
+    wanted = _limited(takes)
+    if not wanted:
+        return 1.0
+    now, shares = db.now_ms() * 1000, [1.0]
+    for key, full_at in Allowance.objects.filter(pk__in=wanted).values_list("pk", "full_at"):
+        rate = wanted[key][1]
+        left = rate.capacity * _token(rate) - _missing(full_at, now, rate)
+        shares.append(left // _token(rate) / rate.capacity)
+    return min(shares)
+
+
+def spend(takes: Sequence[Take], instead: Instead | None = None) -> None:
     """Take tokens from several budgets or raise RateLimited with the time to wait."""
-    denials = take_all(takes)
-    if denials:
-        raise refusal(max(denial.seconds for denial in denials))
+    denials, errors = take_all(takes), instead or {}
+    waits = [denial.seconds for denial in denials if denial.budget not in errors]
+    if waits:
+        raise refusal(max(waits))
+    for denial in denials:
+        raise errors[denial.budget]
 
 
 @contextmanager
-def spent(takes: Sequence[Take]) -> Iterator[None]:
+def spent(takes: Sequence[Take], instead: Instead | None = None) -> Iterator[None]:
     """Take tokens for the block and give them back if it fails. Raises RateLimited."""
-    spend(takes)
+    spend(takes, instead)
     try:
         yield
     except BaseException:
@@ -99,6 +119,14 @@ def _refund(wanted: Wanted) -> None:
 def _token(rate: Rate) -> int:
     """Return the time in which one token flows back."""
     return max(1, round(HOUR * SECOND / rate.hourly))
+
+
+def _missing(full_at: int, now: int, rate: Rate) -> int:
+    """Return the time until a bucket is full again: at most that of an empty one.
+
+    If the clock was set back, the stored time can be further away.
+    """
+    return min(max(full_at - now, 0), rate.capacity * _token(rate))
 
 
 def _limited(takes: Sequence[Take]) -> Wanted:

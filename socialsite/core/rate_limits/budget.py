@@ -33,6 +33,7 @@ class Per(StrEnum):
     HERE = "account and address"
     DEVICE = "account and browser"
     HOST = "host of a link"
+    SOLUTION = "solution"
 
 
 class Store(StrEnum):

@@ -33,6 +33,15 @@ SIGN_UP_NETWORK = Budget(
     per=Per.NETWORK,
     store=Store.DATABASE,
 )
+# A solution is used once: a token flows back after it has expired (`accounts.sign_in.challenge`).
+CHALLENGE = Budget(
+    "challenge",
+    "Accounts created with one solution of the task at sign-up.",
+    capacity=1,
+    hourly=1,
+    per=Per.SOLUTION,
+    store=Store.DATABASE,
+)
 MAIL_ASKER = Budget(
     "mail_asker",
     "Mails requested, sent or not: links that confirm an address or set a new password.",

@@ -166,6 +166,7 @@ NOBODY: dict[str, str] = {
             *("site", "manifest.webmanifest", "sw.js", "offline"),
             "register/sent",
             *("about", "rules", "terms", "privacy", "accent/<str:colour>.css"),
+            "auth/challenge",
             "logo/<str:logo>/<str:name>.png",
             *("announcements", "announcements/<str:announcement_id>/dismiss"),
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import ua_parser
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.contrib.sessions.backends.signed_cookies import SessionStore
@@ -50,7 +51,7 @@ from accounts.mail import links
 from accounts.naming import lookalikes, name_rules, open_nicknames
 from accounts.naming import search as name_search
 from accounts.request_auth import authentication, service_keys
-from accounts.sign_in import known_devices
+from accounts.sign_in import challenge, known_devices
 from accounts.tests.push import endpoint
 from accounts.views import link_cookie
 from accounts.views import two_factor as two_factor_pages
@@ -191,6 +192,12 @@ def socket(header: bytes, value: str, query: bytes = b"") -> None:
     read = header_limits.bounded(header.decode(), latin(value)).encode("latin-1")
     fields = {b"host": b"localhost", b"origin": b"http://127.0.0.1:8000", header: read}
     handshake.read({"headers": list(fields.items()), "query_string": query})
+
+
+def salted(value: str) -> None:
+    texts = {"algorithm": challenge.ALGORITHM, "challenge": "", "salt": value, "signature": ""}
+    solution = orjson.dumps({"number": 1, **texts})
+    challenge._signature(base64.b64encode(solution).decode())
 
 
 def signed_by_nobody(value: str) -> None:
@@ -396,6 +403,8 @@ PARSERS = [
     Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
     Parser("a ticket", BODY, two_factor_pages._person),
+    Parser("a solved task", challenge.SOLUTION_MAX, challenge._signature),
+    Parser("the salt of a solved task", challenge.SOLUTION_MAX // 2, salted),
     Parser("a known device", LINE, signed_by_nobody),
     Parser("a link in a cookie", LINE, carried_by_nobody),
     Parser("a signed link in a cookie", LINE, lambda value: carried_by_nobody(f"{value}:a:b")),
@@ -501,6 +510,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a device's id",
     ),
     "accounts/live/handshake.py": ("a socket's cookies", "a socket's ticket"),
+    "accounts/sign_in/challenge.py": ("a solved task", "the salt of a solved task"),
     "accounts/sign_in/known_devices.py": ("a known device",),
     "accounts/mail/links.py": ("a link of a mail", "a signed link", "a link to recover"),
     "socialsite/core/http/ip_addresses.py": ("proxies",),

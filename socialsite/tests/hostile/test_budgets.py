@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 from accounts import actions as accounts_actions
 from accounts.sign_in import attempts
 from accounts.tests.browsers import browser_of
+from accounts.tests.sign_in.solving import solve
 from socialsite.core import db, redis
 from socialsite.core.positions import Position
 from socialsite.core.rate_limits import allowances, buckets, budgets
@@ -269,6 +270,7 @@ class World:
     def sign_up(self, **more: str) -> Any:
         name = f"new{next(self.numbers):05}"
         person = {"username": name, "nickname": "SomeNick", "password": PASSWORD}
+        more["challenge"] = solve()  # needed once half of the budget is used up
         return self.send("post", "auth/register", self.guest, **person, **more)
 
 
@@ -328,6 +330,10 @@ ELSEWHERE = {
     "sockets_address": (OF_SOCKETS, "test_an_address_has_so_many_sockets_open_whoever_opens_them"),
     "handshake": (OF_SOCKETS, "test_an_address_opens_so_many_sockets_in_a_while"),
     "frame": (OF_SOCKETS, "test_a_socket_takes_so_many_frames_and_no_flood_makes_an_error"),
+    "challenge": (
+        "accounts/tests/sign_in/test_challenge.py",
+        "test_a_right_solution_creates_an_account_and_only_one",
+    ),
     "mail_recipient": (OF_MAILS, "test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour"),
     "mail_mailbox": (
         OF_MAILS,

@@ -59,6 +59,27 @@ def test_parts_of_a_token_are_stored(clock: Clock) -> None:
     assert found == 7
 
 
+def test_the_share_that_is_left_is_that_of_whole_tokens_in_the_emptiest_bucket(
+    clock: Clock, settings: Any
+) -> None:
+    both = [Take(FIVE, "a"), Take(TWO, "a")]
+    assert allowances.share_left(both) == 1
+    granted(1, *both)
+    assert allowances.share_left(both) == allowances.share_left(both[::-1]) == 0.5
+    granted(3)
+    assert allowances.share_left(both) == 0.2
+    clock.now += MINUTE - 1
+    assert allowances.share_left(both) == 0.2
+    clock.now += 1
+    assert allowances.share_left(both) == 0.4
+    granted(2)
+    assert allowances.share_left(both) == 0
+    clock.now -= HOUR
+    assert allowances.share_left(both) == 0
+    settings.BUDGETS = {"five": None}
+    assert allowances.share_left(both[:1]) == 1
+
+
 def test_refusals_use_nothing_up(clock: Clock) -> None:
     granted(5)
     assert granted(50) == 0
