@@ -28,6 +28,8 @@ from socialsite.tests.support import prepared_database
 
 # The folder whose tests share sites.
 SHARED_SITES = Path(__file__).parent / "socialsite" / "tests"
+# Their fixture `browser` is a real one.
+BROWSER_TESTS = SHARED_SITES / "browser"
 _numbers = itertools.count(1)
 
 # The time of an example says how busy the machine is. `make test` tries the same few examples in
@@ -65,10 +67,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests for the embedded mode: those that need no service, or, on demand, all."""
+    """Mark tests of real browsers, and those for the embedded mode.
+
+    The embedded mode runs those that need no service, or, on demand, all.
+    """
     elsewhere = ("e2e", "full", "chaos")
     wanted = (lambda item: True) if config.getoption("every_mode") else _needs_no_service
     for item in items:
+        # Playwright leaves an event loop in its process, in which Django reads no database.
+        if item.path.is_relative_to(BROWSER_TESTS) and "browser" in getattr(
+            item, "fixturenames", ()
+        ):
+            item.add_marker("e2e")
         if wanted(item) and not any(item.get_closest_marker(name) for name in elsewhere):
             item.add_marker("embedded")
         if item.get_closest_marker("e2e"):

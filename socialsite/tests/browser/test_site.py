@@ -14,7 +14,7 @@ LOADS = 6  # more than one for each HTTP worker
 def save(page: Page, name: str, sign_up: str) -> None:
     page.goto("/admin/core/sitesettings/")
     page.get_by_label("Name").fill(name)
-    page.get_by_label("Sign-up").select_option(sign_up)
+    page.get_by_role("combobox", name="Sign-up").select_option(sign_up)
     admin_forms.save(page, "changed")
 
 
