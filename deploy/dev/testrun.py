@@ -71,7 +71,7 @@ KINDS = (
         "sites",
         "sites of their own",
         "e2e and not (full or embedded or chaos)",
-        words=("e2e",),
+        words=("e2e", "playwright"),
         dist="loadgroup",
     ),
 )
