@@ -25,6 +25,7 @@ class Act(models.TextChoices):
     OTP_RESET = "otp_reset", _("reset two-factor sign-in")
     APPROVE = "approve", _("accepted a sign-up")
     REFUSE = "refuse", _("refused a sign-up")
+    END_INVITE = "end_invite", _("ended an invitation")
     DELETE_POST = "delete_post", _("deleted a post")
     DELETE_COMMENT = "delete_comment", _("deleted a comment")
     DISMISS_REPORTS = "dismiss_reports", _("dismissed reports")

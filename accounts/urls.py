@@ -5,6 +5,7 @@ from django.urls import path
 from accounts.views import (
     admin,
     email,
+    invites,
     jwks,
     profile,
     recovery,
@@ -31,6 +32,8 @@ urlpatterns = [
     path("settings/email", email.show, name="email"),
     path("settings/password", settings.password, name="password"),
     path("settings/devices", settings.show_devices, name="devices"),
+    path("settings/invites", invites.show, name="invites"),
+    path("settings/invites/<str:invite_id>/end", invites.end, name="end_invite"),
     path("settings/two-factor", two_factor.show, name="two_factor"),
     path("settings/two-factor/confirm", two_factor.confirm, name="two_factor_confirm"),
     path("settings/two-factor/codes", two_factor.renew, name="two_factor_codes"),

@@ -55,9 +55,9 @@ class Env(BaseSettings):
     SITE_NAME: str = Field(
         "socialsite", max_length=40, description="name of the site; staff may change it"
     )
-    SIGN_UP: Literal["open", "approval", "closed"] = Field(
+    SIGN_UP: Literal["open", "approval", "invite", "closed"] = Field(
         "open",
-        description="who may create an account: open, approval or closed; staff may change it",
+        description="who may sign up: open, approval, invite, closed; staff may change it",
     )
     DATA_DIR: Path = Field(
         PROJECT_DIR / "data", description="database file, uploads, generated keys"

@@ -11,6 +11,7 @@ from accounts.actions.email import (
     remove_email,
     send_confirmation_again,
 )
+from accounts.actions.invites import create_invite, end_invite, end_own_invite, no_invite
 from accounts.actions.mails import request_mail
 from accounts.actions.moderation import (
     ban,
@@ -76,15 +77,19 @@ __all__ = [
     "check_two_factor",
     "confirm_email",
     "confirm_two_factor",
+    "create_invite",
     "delete_announcement",
     "drop_waiting_email",
     "edit_profile",
     "end_first_steps",
+    "end_invite",
+    "end_own_invite",
     "end_two_factor",
     "force_offline",
     "kick",
     "kick_others",
     "log_out",
+    "no_invite",
     "note",
     "promote",
     "publish_document",

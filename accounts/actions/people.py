@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, email_rules, queries, validators
+from accounts.actions import invites
 from accounts.actions.mails import request_mail
 from accounts.actions.terms import note_terms
 from accounts.credentials import password_rules, passwords
@@ -28,6 +29,8 @@ def register(
     unconfirmed: str = "",
     password_hash: str = "",
     terms: int = 0,
+    invite: str = "",
+    needs_invite: bool = False,
 ) -> User:
     """Create an account. Raises RegMatchError with its fields, or DuplicatedUser.
 
@@ -35,13 +38,14 @@ def register(
     instead, which stores it when opened.
     `password_hash` is the result of `passwords.hash_password` for this password. A caller that
     creates hundreds of accounts with one password computes it once.
-    `terms` is the version of the site's terms that the person accepts.
+    `terms` is the version of the site's terms that the person accepts. `invite` is the code of an
+    invitation; one that is not valid raises SignUpClosed if the sign-up `needs_invite`.
     """
     user = checked(
         username, nickname, password, unconfirmed=unconfirmed, password_hash=password_hash
     )
     user.email, user.email_key, user.terms_accepted = email, email.lower(), terms
-    create(user)
+    _create_invited(user, invite, needs_invite)
     return user
 
 
@@ -85,6 +89,13 @@ def account(username: str, nickname: str, password_hash: str) -> User:
         nickname_key=name_search.key_of(nickname),
         password=password_hash,
     )
+
+
+@db.atomic
+def _create_invited(user: User, code: str, is_needed: bool) -> None:
+    invite = invites.take(code, is_needed=is_needed)
+    create(user)
+    invites.came(user, invite)
 
 
 @db.atomic

@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts import addresses
-from accounts.actions import people
+from accounts.actions import invites, people
 from accounts.actions.mails import request_mail
 from accounts.actions.moderation import check_staff
 from accounts.audit import Act, note
@@ -46,14 +46,17 @@ def request_account(
     email: str = "",
     reason: str = "",
     terms: int = 0,
+    invite: str = "",
+    needs_invite: bool = False,
+    needs_approval: bool = False,
     address: str = "",
 ) -> SignUpRequest:
     """Store a sign-up that waits, and send a link to its address. Raises as `register`.
 
-    `reason` is the answer to the site's question, `address` the IP address of the request.
+    `reason` is the answer to the site's question, which is asked if the sign-up `needs_approval`;
+    `address` is the IP address of the request.
     """
     here, reason = site.current(), clean(reason)
-    needs_approval = here.sign_up == site.SignUp.APPROVAL
     more: dict[str, Texts] = {}
     if here.email_needed and not email.strip():
         more["email"] = [_("Please give your e-mail address.")]
@@ -78,12 +81,13 @@ def request_account(
         address=kept,
         address_at=kept_at,
     )
-    _store(row)
+    _store(row, invite, needs_invite)
     return row
 
 
 @db.atomic
-def _store(row: SignUpRequest) -> None:
+def _store(row: SignUpRequest, code: str, needs_invite: bool) -> None:
+    row.invite = invites.take(code, is_needed=needs_invite)
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -149,13 +153,19 @@ def refuse(request_id: int, answer: str, actor: User | None = None, address: str
 
 def purge_requests(limit: int = 1000) -> int:
     """Delete requests that nobody confirmed, and old refused ones; returns how many."""
-    done = 0
-    for state, days in ((State.UNCONFIRMED, UNCONFIRMED_DAYS), (State.REFUSED, REFUSED_DAYS)):
-        before = timezone.now() - timedelta(days=days)
-        old = SignUpRequest.objects.filter(state=state, changed_at__lt=before)
-        ids = list(old.order_by("changed_at").values_list("pk", flat=True)[:limit])
-        done += old.filter(pk__in=ids).delete()[0]
-    return done
+    kept = {State.UNCONFIRMED: UNCONFIRMED_DAYS, State.REFUSED: REFUSED_DAYS}
+    return sum(_purge(state, days, limit) for state, days in kept.items())
+
+
+@db.atomic
+def _purge(state: SignUpRequest.State, days: int, limit: int) -> int:
+    before = timezone.now() - timedelta(days=days)
+    old = SignUpRequest.objects.filter(state=state, changed_at__lt=before)
+    ids = list(old.order_by("changed_at").values_list("pk", flat=True)[:limit])
+    rows = list(old.filter(pk__in=ids).select_for_update().order_by("pk"))
+    invites.give_back([row.invite_id for row in rows if row.invite_id is not None])
+    SignUpRequest.objects.filter(pk__in=[row.pk for row in rows]).delete()
+    return len(rows)
 
 
 def _waiting(request_id: int) -> SignUpRequest:
@@ -180,5 +190,6 @@ def _open(row: SignUpRequest) -> User:
     else:
         user.email_waiting = row.email
     people.create(user)
+    invites.came(user, row.invite)
     SignUpRequest.objects.filter(pk=row.pk).delete()
     return user

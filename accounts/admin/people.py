@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts import actions
+from accounts import actions, invites
 from accounts.admin import descriptions
 from accounts.admin.acts import ActsAdmin
 from accounts.credentials import two_factor
@@ -98,6 +98,7 @@ class UserAdmin(ActsAdmin):
         "show_sensitive",
         "role_names",
         "two_factor",
+        "invited_by",
         "created_at",
         "last_seen",
         "banned_at",
@@ -120,6 +121,11 @@ class UserAdmin(ActsAdmin):
     def two_factor(self, user: User) -> bool:
         """Return whether log-in asks for a code."""
         return two_factor.is_on(user)
+
+    @admin.display(description=gettext_lazy("invited by"))
+    def invited_by(self, user: User) -> str:
+        """Return who invited the person."""
+        return str(invites.inviters([user.pk]).get(user.pk, "-"))
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Hide the addresses from moderators: they serve recovery only."""

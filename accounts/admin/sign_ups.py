@@ -1,4 +1,4 @@
-"""Admin of the sign-ups that wait: staff accept or refuse them."""
+"""Admin of the sign-ups that wait, and of invitations."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import actions
 from accounts.admin.acts import ActsAdmin
 from accounts.admin.address_column import AddressAdmin
-from accounts.models import SignUpRequest
+from accounts.models import Invite, InvitedPerson, SignUpRequest
 from accounts.request_auth.requests import staff_of
 from socialsite.core.http.ip_addresses import address_of
 
@@ -68,6 +69,7 @@ class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
         "reason",
         "answer",
         "language",
+        "invite",
         "created_at",
         "address",
     )
@@ -105,4 +107,33 @@ class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
             lambda row: actions.refuse(row.pk, answer, actor, address),
             _("Refuse these people? They receive a mail with your words."),
             _("What you tell them (may be empty)"),
+        )
+
+
+@admin.register(Invite)
+class InviteAdmin(ActsAdmin):
+    """Invitations: who made them, and who came by them. Nobody sees the codes of others."""
+
+    list_display = ("id", "maker", "used", "uses", "created_at", "ends_at")
+    list_select_related = ("maker",)
+    search_fields = ("=id", "=maker__id", "=maker__username_key")
+    ordering = ("-id",)
+    fields = ("id", "maker", "uses", "used", "created_at", "ends_at", "people")
+    actions = ("end",)
+
+    @admin.display(description=gettext_lazy("who came"))
+    def people(self, row: Invite) -> str:
+        """Return the names of those who came by it."""
+        rows = InvitedPerson.objects.filter(invite=row).select_related("user")
+        return ", ".join(str(one.user) for one in rows.order_by("user_id"))
+
+    @admin.action(description=gettext_lazy("End the selected invitations"), permissions=["view"])
+    def end(self, request: HttpRequest, queryset: "QuerySet[Invite]") -> HttpResponse | None:
+        """End the invitations."""
+        actor, address = staff_of(request), address_of(request)
+        return self.act(
+            request,
+            queryset.filter(ends_at__gt=timezone.now()).select_related("maker"),
+            lambda row: actions.end_invite(row.pk, actor, address),
+            _("End these invitations? Who came by them stays."),
         )

@@ -22,7 +22,13 @@ from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.media import logos
 from socialsite.core.models import SiteSettings
 
-SIGN_UP = ("sign_up", *SiteSettings.QUESTIONS, "email_needed", *SiteSettings.DOMAINS)
+SIGN_UP = (
+    "sign_up",
+    "members_invite",
+    *SiteSettings.QUESTIONS,
+    "email_needed",
+    *SiteSettings.DOMAINS,
+)
 HEX = frozenset("0123456789abcdef")
 
 

@@ -1,11 +1,11 @@
-"""API shapes of sign-up: what it takes, the task that it may need, and what waits."""
+"""API shapes of sign-up: what it takes, its task, what waits, and invitations."""
 
 from typing import Any
 
 from rest_framework import serializers
 
 from accounts.api.serializers import EMAIL_MAX, OnDeviceSerializer, TermsField, Text
-from accounts.models import SignUpRequest
+from accounts.models import Invite, SignUpRequest
 from accounts.sign_in.challenge import SOLUTION_MAX
 
 SIGN_UP_STATES = [SignUpRequest.State.UNCONFIRMED.value, SignUpRequest.State.WAITING.value]
@@ -31,6 +31,7 @@ class RegisterSerializer(OnDeviceSerializer):
         max_length=SignUpRequest.REASON_MAX,
         help_text="answer to the `question` of site; required if `sign_up` of site is `approval`",
     )
+    invite = Text(required=False, allow_blank=True, default="", help_text="code of an invitation")
     terms = TermsField()
     challenge = Text(
         required=False,
@@ -65,3 +66,34 @@ class ChallengeStateSerializer(serializers.Serializer[Any]):
 
     needed = serializers.BooleanField()
     challenge = ChallengeSerializer(allow_null=True)
+
+
+class InviteInputSerializer(serializers.Serializer[Any]):
+    """Input of invites."""
+
+    uses = serializers.IntegerField(
+        default=1, min_value=1, max_value=Invite.USES_MAX, help_text="how many people may use it"
+    )
+    days = serializers.IntegerField(
+        default=7, min_value=1, max_value=Invite.DAYS_MAX, help_text="how long it is valid"
+    )
+
+
+class InviteSerializer(serializers.Serializer[Any]):
+    """One's invitation, with the ids of the people who came by it."""
+
+    id = serializers.CharField()
+    url = serializers.CharField(help_text="what to send")
+    code = serializers.CharField(help_text="`invite` of auth/register")
+    uses = serializers.IntegerField()
+    used = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+    ends_at = serializers.DateTimeField()
+    people = serializers.ListField(child=serializers.CharField())
+
+
+class InvitePageSerializer(serializers.Serializer[Any]):
+    """One's newest invitations; all that are open are among them."""
+
+    items = InviteSerializer(many=True)
+    next = serializers.CharField(allow_null=True)

@@ -6,6 +6,7 @@ from accounts.api import (
     devices,
     email,
     introspection,
+    invites,
     password,
     people,
     recovery,
@@ -17,6 +18,8 @@ from accounts.api.ws_ticket import WsTicket
 urlpatterns = [
     path("auth/register", sign_in.Register.as_view()),
     path("auth/challenge", sign_in.Challenge.as_view()),
+    path("invites", invites.Invites.as_view()),
+    path("invites/<str:invite_id>", invites.OneInvite.as_view()),
     path("auth/login", sign_in.Login.as_view()),
     path("auth/refresh", sign_in.Refresh.as_view()),
     path("auth/logout", sign_in.Logout.as_view()),

@@ -1,4 +1,4 @@
-"""People, their sign-ins, and the audit trail."""
+"""People, their sign-ups and sign-ins, and the audit trail."""
 
 from accounts.models.audit import AuditEntry
 from accounts.models.people import (
@@ -11,12 +11,14 @@ from accounts.models.people import (
     UserQuerySet,
 )
 from accounts.models.sign_ins import Failures, PushSubscription, TokenBatch, TokenVersion
-from accounts.models.sign_up import SignUpRequest
+from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
 
 __all__ = [
     "STAFF_ROLES",
     "AuditEntry",
     "Failures",
+    "Invite",
+    "InvitedPerson",
     "NameTerm",
     "PushSubscription",
     "Role",

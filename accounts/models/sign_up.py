@@ -1,4 +1,6 @@
-"""Sign-ups that are no account yet."""
+"""Invitations, and sign-ups that are no account yet."""
+
+import secrets
 
 from django.db import models
 from django.utils import timezone
@@ -6,6 +8,55 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models.people import User
 from socialsite.core.ids import new_id
+
+
+def new_code() -> str:
+    """Return the secret of an invitation: 96 random bits."""
+    return secrets.token_urlsafe(12)
+
+
+class Invite(models.Model):
+    """A link by which people sign up, so often and so long; it also says who invited whom."""
+
+    CODE_MAX, USES_MAX, DAYS_MAX = 16, 100, 90
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    code = models.CharField(
+        max_length=CODE_MAX,
+        unique=True,
+        default=new_code,
+        verbose_name=gettext_lazy("code of the invitation"),
+    )
+    maker = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("invited by")
+    )
+    uses = models.PositiveSmallIntegerField(default=1, verbose_name=gettext_lazy("uses"))
+    used = models.PositiveSmallIntegerField(default=0, verbose_name=gettext_lazy("used"))
+    created_at = models.DateTimeField(default=timezone.now, verbose_name=gettext_lazy("created"))
+    # Its end as it was made, or the time at which somebody ended it.
+    ends_at = models.DateTimeField(verbose_name=gettext_lazy("until"))
+
+    class Meta:
+        verbose_name = gettext_lazy("invitation")
+        verbose_name_plural = gettext_lazy("invitations")
+
+    def __str__(self) -> str:
+        return f"{self.maker} {self.used}/{self.uses}"
+
+    @property
+    def nickname(self) -> str:
+        """The name of its maker, for lists of rows with names."""
+        return self.maker.nickname
+
+
+class InvitedPerson(models.Model):
+    """A person signed up by an invitation."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    invite = models.ForeignKey(Invite, on_delete=models.CASCADE, related_name="+")
+
+    def __str__(self) -> str:
+        return f"{self.user_id} by {self.invite_id}"
 
 
 class SignUpRequest(models.Model):
@@ -57,6 +108,15 @@ class SignUpRequest(models.Model):
         max_length=10, blank=True, default="", verbose_name=gettext_lazy("language")
     )
     terms_accepted = models.PositiveIntegerField(default=0)
+    # By which the person came; one of its uses is taken.
+    invite = models.ForeignKey(
+        Invite,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=gettext_lazy("invitation"),
+    )
     address = models.CharField(
         max_length=45, blank=True, default="", verbose_name=gettext_lazy("address")
     )

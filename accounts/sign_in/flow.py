@@ -6,7 +6,7 @@ A log-in checks the password (`begin`), then the code and issues a pair (`finish
 
 from django.http import HttpRequest
 
-from accounts import actions, devices, queries, tokens
+from accounts import actions, devices, invites, queries, tokens
 from accounts.actions import Proof
 from accounts.credentials import two_factor
 from accounts.models import SignUpRequest, User
@@ -17,6 +17,7 @@ from socialsite.core.errors import ApprovalPending, NotFound, OtpRequired, SignU
 from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import allowances, buckets, budgets
 from socialsite.core.requests import request_budgets
+from socialsite.core.site import SignUp
 
 
 def log_in(
@@ -82,26 +83,23 @@ def sign_up(
     email: str = "",
     terms: int = 0,
     reason: str = "",
+    invite: str = "",
     solution: str = "",
 ) -> tuple[User, TokenPair] | SignUpRequest:
     """Create an account and sign in; an e-mail address, if given, receives a confirmation link.
 
     Returns a request instead if staff decide, or if the address must be confirmed first; `reason`
-    is the answer to the site's question. `terms` is the version that the person accepts,
-    `solution` that of the task at sign-up, if one is needed. Raises SignUpClosed, TermsNotAccepted,
-    ChallengeNeeded, RegMatchError or DuplicatedUser; RateLimited after many of these, or after many
-    new accounts from one place.
+    is the answer to the site's question. Whoever has an `invite`, the code of a valid invitation,
+    needs no decision. `terms` is the version that the person accepts, `solution` that of the task
+    at sign-up, if one is needed. Raises SignUpClosed, TermsNotAccepted, ChallengeNeeded,
+    RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new accounts
+    from one place.
     """
-    here = site.current()
-    if not here.offers_sign_up:
-        raise SignUpClosed
+    by_approval, needs_invite = _way_in(invite)
     actions.check_terms(terms)
-    takes = [
-        *request_budgets.of_sign_up(request, email),
-        *challenge.takes(request, solution),
-    ]
+    takes = [*request_budgets.of_sign_up(request, email), *challenge.takes(request, solution)]
     with attempts.sign_up(request), allowances.spent(takes, challenge.if_used()):
-        if here.email_needed or here.sign_up == site.SignUp.APPROVAL:
+        if site.current().email_needed or by_approval:
             return actions.request_account(
                 username,
                 nickname,
@@ -109,10 +107,34 @@ def sign_up(
                 email=email,
                 reason=reason,
                 terms=terms,
+                invite=invite,
+                needs_invite=needs_invite,
+                needs_approval=by_approval,
                 address=ip_addresses.address_of(request),
             )
-        user = actions.register(username, nickname, password, unconfirmed=email, terms=terms)
+        user = actions.register(
+            username,
+            nickname,
+            password,
+            unconfirmed=email,
+            terms=terms,
+            invite=invite,
+            needs_invite=needs_invite,
+        )
     return user, _issue(request, user, client)
+
+
+def _way_in(invite: str) -> tuple[bool, bool]:
+    """Return whether staff decide on a sign-up, and whether it needs the invitation of this code.
+
+    Raises SignUpClosed.
+    """
+    mode, invited = site.current().sign_up, invites.usable(invite) is not None
+    if mode == SignUp.CLOSED:
+        raise SignUpClosed
+    if mode == SignUp.INVITE and not invited:
+        raise actions.no_invite(invite)
+    return mode == SignUp.APPROVAL and not invited, mode != SignUp.OPEN and invited
 
 
 def _issue(request: HttpRequest, user: User, client: str, proof: Proof | None = None) -> TokenPair:

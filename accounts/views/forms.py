@@ -34,6 +34,7 @@ SHOWN = (
     errors.RateLimited,
     errors.SignUpClosed,
     errors.ApprovalPending,
+    errors.QuotaExceeded,
     errors.TermsNotAccepted,
     errors.ChallengeNeeded,
 )

@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import actions
+from accounts import actions, invites
 from accounts.models import SignUpRequest
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
@@ -57,6 +57,7 @@ def register(request: HttpRequest) -> HttpResponse:
                 client=forms.browser(request),
                 terms=forms.number(request, "terms"),
                 reason=request.POST.get("reason", ""),
+                invite=request.POST.get("invite", ""),
                 solution=request.POST.get("challenge", ""),
             )
             if isinstance(found, SignUpRequest):
@@ -65,8 +66,15 @@ def register(request: HttpRequest) -> HttpResponse:
         except forms.SHOWN as found:
             error = found
     typed = ("username", "nickname", "email", "reason", "terms")
-    task = challenge.new_if_needed(request)
-    return forms.form(request, "accounts/register.html", typed, error, task=task)
+    code = request.POST.get("invite") or request.GET.get("invite") or ""
+    invite = invites.usable(code)
+    more = {
+        "task": challenge.new_if_needed(request),
+        "invite": code if invite else "",
+        "invited_by": invite and invite.maker,
+        "was_invited": bool(code),
+    }
+    return forms.form(request, "accounts/register.html", typed, error, **more)
 
 
 @require_safe

@@ -169,7 +169,7 @@ def test_an_answer_to_the_question_is_needed() -> None:
         assert_error(refused, 400, "REG_MATCH_ERROR", "reason")
     assert ask(reason="x" * 1001).status_code == 400
     with pytest.raises(RegMatchError):
-        actions.request_account(*NEW.values(), reason="x" * 1001)
+        actions.request_account(*NEW.values(), reason="x" * 1001, needs_approval=True)
     assert not SignUpRequest.objects.exists()
     assert ask(reason="玫" * 1000).status_code == 202
 

@@ -25,6 +25,7 @@ class SiteSettings(models.Model):
 
         OPEN = "open", pgettext_lazy("sign-up", "open to everybody")
         APPROVAL = "approval", pgettext_lazy("sign-up", "staff decide on each request")
+        INVITE = "invite", pgettext_lazy("sign-up", "by invitation")
         CLOSED = "closed", pgettext_lazy("sign-up", "closed")
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=THE_ROW)
@@ -56,6 +57,11 @@ class SiteSettings(models.Model):
         blank=True,
         default="",
         verbose_name=gettext_lazy("sign-up"),
+    )
+    members_invite = models.BooleanField(
+        default=False,
+        verbose_name=gettext_lazy("all members may invite people"),
+        help_text=gettext_lazy("Staff always may. Whoever is invited needs no decision of staff."),
     )
     question_en = models.CharField(
         max_length=WORDS_MAX,

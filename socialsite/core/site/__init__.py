@@ -36,7 +36,7 @@ Kind = SiteDocument.Kind
 CACHE = LeaseCache("site", ttl_ms=60_000)
 _COLUMNS = (
     *SiteSettings.TEXTS,
-    *("contact", "sign_up", "email_needed", "accent", "logo"),
+    *("contact", "sign_up", "members_invite", "email_needed", "accent", "logo"),
     *SiteSettings.QUESTIONS,
     *SiteSettings.DOMAINS,
     *SiteSettings.LIMITS,
@@ -82,6 +82,7 @@ class Site:
     descriptions: Mapping[str, str]
     contact: str
     sign_up: SiteSettings.SignUp
+    members_invite: bool
     # What people answer who ask for an account; empty texts for the question of the design.
     questions: Mapping[str, str]
     # Whether an account needs a confirmed e-mail address, and of which domains addresses may be.
@@ -205,6 +206,7 @@ def _made(row: Mapping[str, Any]) -> Site:
         },
         contact=row.get("contact", ""),
         sign_up=SignUp(row.get("sign_up") or settings.SIGN_UP),
+        members_invite=row.get("members_invite", False),
         questions={
             "en": row.get("question_en", ""),
             "zh-hans": row.get("question_zh_hans", ""),

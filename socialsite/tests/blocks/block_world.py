@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from accounts import actions as accounts_actions
-from accounts.models import PushSubscription, Role, SignUpRequest, User
+from accounts.models import Invite, PushSubscription, Role, SignUpRequest, User
 from feeds import actions as feeds_actions
 from feeds.content.polls.definition import Given
 from feeds.discovery.search import indexing
@@ -41,6 +41,7 @@ class World:
         accounts_actions.force_offline(self.hidden, self.users["staff"])
         SiteSettings.objects.create(contact="staff@example.org")
         SiteDocument.objects.create(kind="rules", version=1, text_en="Be kind")
+        Invite.objects.create(maker=self.users["staff"], ends_at=datetime.now(UTC))
         SignUpRequest.objects.create(state="waiting", username="asker", username_key="asker")
         Announcement.objects.create(text_en="Backup", ends_at=datetime.now(UTC))
         # They show that calls refused to others can succeed.

@@ -297,6 +297,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "notification": lambda w: w.send("post", "notifications/read"),
     "push": lambda w: w.send("delete", "me/push"),
     "account": lambda w: w.send("post", "auth/password"),
+    "invite": lambda w: w.send("post", "invites"),
     "devices": lambda w: w.send("get", "auth/devices"),
     "login": lambda w: w.send("post", "auth/login", w.guest),
     "refresh": lambda w: w.send("post", "auth/refresh", w.guest, refresh=w.pair.refresh),
