@@ -55,7 +55,7 @@ class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
 
     shortened: ClassVar[Mapping[str, str]] = {"address": "network", "email": "domain"}
 
-    list_display = ("username", "nickname", "email", "reason", "created_at", "address")
+    list_display = ("username", "nickname", "email", "reason", "created_at")
     list_filter = (StateFilter,)
     search_fields = ("=id", "username__startswith", "nickname__startswith")
     ordering = ("created_at", "id")

@@ -52,7 +52,8 @@ class SiteForm(forms.ModelForm):
             *SiteSettings.LIMITS,
         )
         widgets = dict.fromkeys(
-            (*SiteSettings.TEXTS[1:], *SiteSettings.QUESTIONS), AdminTextareaWidget({"rows": 3})
+            (*SiteSettings.TEXTS[1:], *SiteSettings.QUESTIONS, *SiteSettings.DOMAINS),
+            AdminTextareaWidget({"rows": 3}),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
