@@ -84,7 +84,7 @@ MAIL_SITE = Budget(
 )
 NOTICE = Budget(
     "notice",
-    "Notices of one kind about one account: a changed password, address or second factor.",
+    "Notices of one kind about one account: a sign-up, password, address or second factor.",
     capacity=5,
     hourly=10,
     per=Per.RECIPIENT,
@@ -92,7 +92,7 @@ NOTICE = Budget(
 )
 NOTICE_SITE = Budget(
     "notice_site",
-    "Notices of changed passwords, addresses and second factors; further notices are sent later.",
+    "Notices of sign-ups, passwords, addresses, second factors; further ones are sent later.",
     capacity=1000,
     hourly=2000,
     per=Per.SITE,
