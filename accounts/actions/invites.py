@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts import invites
 from accounts.actions.moderation import check_staff
 from accounts.audit import Act, note
+from accounts.credentials import two_factor
 from accounts.models import Invite, InvitedPerson, User
-from socialsite.core import db
+from socialsite.core import db, site
 from socialsite.core.errors import (
     Forbidden,
     InvalidInput,
@@ -24,13 +25,15 @@ from socialsite.core.errors import (
 def create_invite(maker: User, uses: int = 1, days: int = 7) -> Invite:
     """Make an invitation for so many people, valid for so many days.
 
-    Raises Forbidden if the person may not invite, InvalidInput with `fields`, QuotaExceeded if they
-    have `invites.SHOWN` that are open.
+    Raises Forbidden or TwoFactorNeeded if the person may not invite, InvalidInput with `fields`,
+    QuotaExceeded if they have `invites.SHOWN` that are open.
     """
     now = timezone.now()
     maker = User.objects.select_for_update().get(pk=maker.pk)
     if not invites.may_invite(maker):
         raise Forbidden
+    if not site.current().members_invite:
+        two_factor.check_staff(maker)  # it is a power of staff
     wrong = {}
     if not 1 <= uses <= Invite.USES_MAX:
         wrong["uses"] = [_("From 1 to %(most)s.") % {"most": Invite.USES_MAX}]

@@ -16,7 +16,14 @@ from accounts.tests.browsers import browser_of, text_of
 from accounts.tests.sign_in.mails import link_in
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
-from socialsite.core.errors import Forbidden, InvalidInput, NotFound, QuotaExceeded, SignUpClosed
+from socialsite.core.errors import (
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    QuotaExceeded,
+    SignUpClosed,
+    TwoFactorNeeded,
+)
 from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
@@ -163,6 +170,14 @@ def test_staff_invite_and_members_if_the_site_says_so(staff: User, member: User)
     for user in (staff, member):
         with pytest.raises(Forbidden):
             actions.create_invite(user)
+
+
+def test_staff_need_their_second_factor_to_invite(staff: User, settings: Any) -> None:
+    settings.STAFF_TOTP = True
+    with pytest.raises(TwoFactorNeeded):
+        actions.create_invite(staff)
+    actions.change_site({"members_invite": True})
+    actions.create_invite(staff)
 
 
 def test_numbers_have_limits(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
