@@ -11,7 +11,7 @@ from accounts.actions.mails import request_mail
 from accounts.actions.terms import note_terms
 from accounts.credentials import password_rules, passwords
 from accounts.events import UserRegistered
-from accounts.models import TokenBatch, User
+from accounts.models import SignUpRequest, TokenBatch, User
 from accounts.naming import name_rules
 from accounts.naming import search as name_search
 from accounts.validators import Texts
@@ -106,6 +106,9 @@ def create(user: User) -> None:
             user.save(force_insert=True)
     except IntegrityError:
         raise duplicated() from None
+    # Both insert first and then look, with locks: of two with one name the second sees the first.
+    if SignUpRequest.objects.select_for_update().filter(username_key=user.username_key).first():
+        raise duplicated()
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
     cache.card_changed(user.pk)  # a guest may have cached "nobody" for this id

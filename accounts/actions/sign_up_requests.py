@@ -18,6 +18,7 @@ from accounts.actions import invites, people
 from accounts.actions.mails import request_mail
 from accounts.actions.moderation import check_staff
 from accounts.audit import Act, note
+from accounts.invites import may_invite
 from accounts.mail import links
 from accounts.models import SignUpRequest, User
 from accounts.validators import Texts
@@ -93,6 +94,8 @@ def _store(row: SignUpRequest, code: str, needs_invite: bool) -> None:
             row.save(force_insert=True)
     except IntegrityError:
         raise people.duplicated() from None
+    if User.objects.select_for_update().filter(username_key=row.username_key).first():
+        raise people.duplicated()  # see `people.create`
     send_link_again(row)
 
 
@@ -106,6 +109,7 @@ def send_link_again(row: SignUpRequest) -> None:
 def confirm(link: links.EmailLink) -> Confirmed | None:
     """Confirm the address of a request, in a transaction; None if there is no such request.
 
+    It opens the account, unless staff decide. They also do if the site has become stricter since.
     Raises WrongLink for a link that is not, or no longer, for this address.
     """
     row = SignUpRequest.objects.select_for_update().filter(pk=link.user_id).first()
@@ -114,7 +118,7 @@ def confirm(link: links.EmailLink) -> Confirmed | None:
     if not links.fits(link, row):
         raise WrongLink
     row.is_confirmed = True
-    if not row.needs_approval:
+    if _may_enter(row):
         _open(row)
         return Confirmed.ACCOUNT
     _enter(row, State.WAITING)
@@ -189,7 +193,15 @@ def _open(row: SignUpRequest) -> User:
         user.email, user.email_key = row.email, row.email.lower()
     else:
         user.email_waiting = row.email
+    SignUpRequest.objects.filter(pk=row.pk).delete()
     people.create(user)
     invites.came(user, row.invite)
-    SignUpRequest.objects.filter(pk=row.pk).delete()
     return user
+
+
+def _may_enter(row: SignUpRequest) -> bool:
+    """Return whether the site, as it is now, opens an account without a decision of staff."""
+    if row.needs_approval:
+        return False
+    invited = row.invite is not None and may_invite(row.invite.maker)
+    return site.current().sign_up == site.SignUp.OPEN or invited

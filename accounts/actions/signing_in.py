@@ -38,12 +38,15 @@ def check_password(username: str, password: str) -> User:
     LOGIN_ERRORS=separate, UserNotFound for an unknown name, still at that cost. Raises UserBanned
     only when the password is right, as is ApprovalPending for a sign-up that waits.
     """
-    user = queries.any_by_name(username)
-    waiting = queries.request_by_name(username) if user is None else None
+    # Both, and in this order: at one cost for each name, and an account that opens now is seen.
+    waiting, user = queries.request_by_name(username), queries.any_by_name(username)
     right = passwords.is_right(user or waiting, password)
-    if waiting and right:
+    if waiting and right and user is None:
         raise ApprovalPending(
-            _("Please open the link in the mail that we sent to you. We have sent it once more.")
+            _(
+                "Please open the link in the mail that we sent to you. If none arrives, look into"
+                " the spam folder, or log in again in an hour: we then send it once more."
+            )
             if waiting.state == SignUpRequest.State.UNCONFIRMED
             else None
         )

@@ -125,7 +125,7 @@ def subject_link(entry: AuditEntry, username: str) -> SafeString | str:
         if entry.subject_id == entry.actor_id:
             return "-"
         return _link("user", entry.subject_id, f"@{username}")
-    names = {"post": _("the post"), "comment": _("the comment")}
+    names = {"post": _("the post"), "comment": _("the comment"), "sign_up": _("a sign-up")}
     return _link(entry.subject_type, entry.subject_id, names.get(entry.subject_type, "?"))
 
 

@@ -1,8 +1,8 @@
 """Mails to people, as plain text in their language.
 
-A mail goes only to the address as it is stored, or, to confirm it, as its person typed it; never to
-an address that merely matches it. Links contain secrets, so they are created here at sending time,
-and no table and no queue stores them.
+A mail goes only to the address as it is stored, or as the person typed it who is to confirm it or
+asked for an account; never to an address that merely matches it. Links contain secrets, so they are
+created here at sending time, and no table and no queue stores them.
 """
 
 import logging

@@ -4,6 +4,8 @@ A log-in checks the password (`begin`), then the code and issues a pair (`finish
 `sign_in` ends the sign-ins that the new one replaces, and closes their sockets.
 """
 
+from contextlib import suppress
+
 from django.http import HttpRequest
 
 from accounts import actions, devices, invites, queries, tokens
@@ -13,7 +15,7 @@ from accounts.models import SignUpRequest, User
 from accounts.sign_in import attempts, challenge
 from accounts.tokens import Principal, TokenPair
 from socialsite.core import site
-from socialsite.core.errors import ApprovalPending, NotFound, OtpRequired, SignUpClosed
+from socialsite.core.errors import ApprovalPending, NotFound, OtpRequired, RateLimited, SignUpClosed
 from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import allowances, buckets, budgets
 from socialsite.core.requests import request_budgets
@@ -53,11 +55,12 @@ def begin(request: HttpRequest, username: str, password: str) -> User:
 
 
 def _send_link_again(request: HttpRequest, username: str) -> None:
-    """Send the link once more to a person whose sign-up waits for it. Raises RateLimited."""
+    """Send the link once more to a person whose sign-up waits for it, if budgets allow it."""
     found = queries.request_by_name(username)
     if found is not None and found.state == SignUpRequest.State.UNCONFIRMED:
-        allowances.spend(request_budgets.of_mail(request))
-        actions.send_link_again(found)
+        with suppress(RateLimited):
+            allowances.spend(request_budgets.of_mail(request))
+            actions.send_link_again(found)
 
 
 def finish(request: HttpRequest, user: User, client: str, code: str = "") -> TokenPair:

@@ -264,7 +264,7 @@ def test_the_page_of_invitations(staff: User, member: User) -> None:
     assert ask(invite.code).status_code == 201
     page = text_of(browser.get(PAGE))
     assert f"/register?invite={invite.code}" in page
-    assert "1 of 2 people came" in page
+    assert "1 of 2 uses taken" in page
     assert "/@newcomer" in page
     relations_actions.block(User.objects.get(username_key="newcomer"), staff)
     assert "newcomer" not in text_of(browser.get(PAGE))

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -18,6 +21,7 @@ from relations.tests.helpers import at_once
 from socialsite.core import site
 from socialsite.core.errors import (
     AppError,
+    DuplicatedUser,
     Forbidden,
     InvalidInput,
     NotFound,
@@ -115,6 +119,8 @@ def test_staff_refuse_with_words(deliver: Deliver, moderator: User) -> None:
         actions.refuse(row.pk, "", moderator)
     noted = AuditEntry.objects.get(action="refuse")
     assert (noted.subject_type, noted.subject_id, noted.detail) == ("sign_up", row.pk, {})
+    page = text_of(browser_of(moderator).get("/admin/accounts/auditentry/"))
+    assert "a sign-up" in page
     assert ask(reason="Roses, please.").status_code == 202  # the name is free
 
 
@@ -216,7 +222,8 @@ def test_a_log_in_sends_the_link_once_more(deliver: Deliver, settings: Any) -> N
     assert_error(log_in("wrong.pass1"), 401, "PASSWORD_NOT_CORRECTED")
     assert deliver() == []
     settings.BUDGETS = settings.BUDGETS | {"mail_asker": Rate(1, 1)}
-    assert_error(log_in(), 429, "RATE_LIMITED")
+    assert_error(log_in(), 403, "APPROVAL_PENDING")
+    assert deliver() == []
     actions.confirm_email(link_in(link))
     assert log_in().status_code == 200
 
@@ -247,6 +254,28 @@ def test_an_account_that_needs_an_address_keeps_one(make_user: Make) -> None:
     actions.change_site({"email_needed": False})
     assert "remove-email" in text_of(browser_of(user).get("/settings/email"))
     actions.remove_email(user, PASSWORD)
+
+
+@pytest.mark.parametrize("mode", ["approval", "invite", "closed"])
+def test_staff_decide_if_the_site_became_stricter_meanwhile(mode: str, deliver: Deliver) -> None:
+    actions.change_site(BY_MAIL)
+    ask(email=ADDRESS)
+    actions.change_site({"sign_up": mode})
+    assert actions.confirm_email(link_in(deliver()[0])) == actions.Confirmed.REQUEST
+    assert no_account()
+    assert actions.approve(the_request().pk).email == ADDRESS
+
+
+def test_staff_decide_if_who_invited_was_banned_meanwhile(
+    deliver: Deliver, moderator: User
+) -> None:
+    actions.change_site({"sign_up": "invite"} | BY_MAIL)
+    invite = actions.create_invite(moderator)
+    assert ask(email=ADDRESS, invite=invite.code).status_code == 202
+    actions.ban(moderator)
+    (link,) = [one for one in deliver() if one.to == [ADDRESS]]
+    assert actions.confirm_email(link_in(link)) == actions.Confirmed.REQUEST
+    assert no_account()
 
 
 # --- domains ------------------------------------------------------------------------------------
@@ -337,6 +366,22 @@ def test_of_those_who_ask_for_one_name_at_once_one_gets_it() -> None:
     results = at_once([lambda: actions.request_account(*NEW.values(), reason="Me.")] * 4)
     assert sum(isinstance(result, SignUpRequest) for result in results) == 1
     assert SignUpRequest.objects.count() == 1
+
+
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+def test_an_account_and_a_request_at_once_do_not_share_a_name() -> None:
+    actions.change_site(BY_APPROVAL)
+    for number in range(8):
+        person = (f"newcomer{number}", "Newcomer", PASSWORD)
+        results = at_once(
+            [
+                partial(actions.register, *person),
+                partial(actions.request_account, *person, reason="Me.", needs_approval=True),
+            ]
+        )
+        assert sum(isinstance(result, User | SignUpRequest) for result in results) == 1
+        assert sum(isinstance(result, DuplicatedUser) for result in results) == 1
 
 
 @pytest.mark.full
@@ -463,9 +508,12 @@ def test_members_see_no_queue(make_user: Make) -> None:
     assert browser_of(make_user()).get(QUEUE).status_code in (302, 403, 404)
 
 
-def test_a_wrong_password_costs_an_account_and_a_request_the_same() -> None:
+def test_a_wrong_password_costs_the_same_for_each_name(make_user: Make) -> None:
     actions.change_site(BY_APPROVAL)
     ask(reason="Roses.")
-    for name in ("newcomer", "nobody123"):
-        with pytest.raises(PasswordNotCorrected):
+    seen = []
+    for name in ("newcomer", "nobody123", make_user().username):
+        with CaptureQueriesContext(connection) as queries, pytest.raises(PasswordNotCorrected):
             actions.check_password(name, "wrong.pass1")
+        seen.append(len(queries))
+    assert seen == [2, 2, 2]

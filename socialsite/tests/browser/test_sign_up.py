@@ -74,7 +74,7 @@ def test_a_new_site_and_its_first_invited_member(
 
         admin.goto("/settings/invites")
         expect(admin.get_by_role("link", name=name)).to_be_visible()
-        expect(admin.get_by_text("1 of 1 people came")).to_be_visible()
+        expect(admin.get_by_text("1 of 1 uses taken")).to_be_visible()
     finally:
         choose(admin, "")
 
