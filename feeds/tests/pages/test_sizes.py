@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client, override_settings
+from django.test import Client, RequestFactory, override_settings
 from PIL import Image
 
 from accounts.tests.browsers import browser_of, text_of
@@ -22,6 +22,9 @@ from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite.core.http.page_sizes import PAGE_SIZE
 from socialsite.core.media import pictures
+from socialsite.core.rate_limits import allowances
+from socialsite.core.rate_limits.budget import Rate
+from socialsite.core.requests import request_budgets
 from socialsite.core.runtime import vapid
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
@@ -147,6 +150,9 @@ def test_each_page_loads_at_most_45_kb_of_scripts_compressed(
             loaded |= composer | film
     # No script is missing in this comparison.
     loaded |= scripts_of(Client().get("/login").content.decode())
+    with override_settings(BUDGETS=settings.BUDGETS | {"sign_up": Rate(2, 1)}):
+        allowances.spend(request_budgets.of_sign_up(RequestFactory().get("/"), ""))  # half of it
+        loaded |= scripts_of(Client().get("/register").content.decode())
     scripts = {*(settings.BASE_DIR / "static" / "js").rglob("*.js")}
     assert scripts <= loaded
 
