@@ -32,11 +32,10 @@ def own_mistakes(value: str) -> Texts:
     if wrong:
         return wrong
     here, domain = site.current(), normal(value).rpartition("@")[2]
-    if here.domains_allowed and not _is_of(domain, here.domains_allowed):
-        return [_("The site takes no addresses of this domain.")]
-    if _is_of(domain, here.domains_refused):
-        return [_("The site takes no addresses of this domain.")]
-    return []
+    allowed = not here.domains_allowed or _is_of(domain, here.domains_allowed)
+    if allowed and not _is_of(domain, here.domains_refused):
+        return []
+    return [_("The site takes no addresses of this domain.")]
 
 
 def domains_of(text: str) -> tuple[list[str], list[str]]:

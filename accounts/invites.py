@@ -14,7 +14,7 @@ from socialsite.core.positions import Page
 
 T = TypeVar("T")
 
-SHOWN = 100  # of a person's invitations, the newest; more are refused while so many are open
+SHOWN = 100  # of a person's invitations; more are refused while so many have not ended
 
 
 def may_invite(user: User) -> bool:
@@ -44,8 +44,9 @@ def usable(code: str, *, lock: bool = False) -> Invite | None:
 
 
 def of_person(user_id: int) -> Page[Invite]:
-    """Return a person's newest invitations, those that have ended too."""
-    return Page(list(Invite.objects.filter(maker=user_id).order_by("-id")[:SHOWN]), None)
+    """Return a person's invitations, those that end last first: all that are open are there."""
+    rows = Invite.objects.filter(maker=user_id).order_by("-ends_at", "-id")
+    return Page(list(rows[:SHOWN]), None)
 
 
 def came_by(

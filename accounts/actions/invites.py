@@ -26,7 +26,7 @@ def create_invite(maker: User, uses: int = 1, days: int = 7) -> Invite:
     """Make an invitation for so many people, valid for so many days.
 
     Raises Forbidden or TwoFactorNeeded if the person may not invite, InvalidInput with `fields`,
-    QuotaExceeded if they have `invites.SHOWN` that are open.
+    QuotaExceeded if they have `invites.SHOWN` that have not ended.
     """
     now = timezone.now()
     maker = User.objects.select_for_update().get(pk=maker.pk)
@@ -43,7 +43,8 @@ def create_invite(maker: User, uses: int = 1, days: int = 7) -> Invite:
         raise InvalidInput(fields=wrong)
     if Invite.objects.filter(maker=maker, ends_at__gt=now).count() >= invites.SHOWN:
         raise QuotaExceeded
-    return Invite.objects.create(maker=maker, uses=uses, ends_at=now + timedelta(days=days))
+    ends_at = now + timedelta(days=days)
+    return Invite.objects.create(maker=maker, uses=uses, created_at=now, ends_at=ends_at)
 
 
 @db.atomic

@@ -28,7 +28,7 @@ class Invites(APIView):
 
     @extend_schema(responses={200: serializers.InvitePageSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
-        """Return one's newest invitations, those that have ended too."""
+        """Return one's invitations, those that have ended too."""
         user, _principal = signed_in(request)
         page = invites.of_person(user.pk)
         people = partial(relations_queries.shown_people, user.pk)

@@ -93,7 +93,7 @@ class InviteSerializer(serializers.Serializer[Any]):
 
 
 class InvitePageSerializer(serializers.Serializer[Any]):
-    """One's newest invitations; all that are open are among them."""
+    """One's invitations, those that end last first; all that are open are among them."""
 
     items = InviteSerializer(many=True)
     next = serializers.CharField(allow_null=True)

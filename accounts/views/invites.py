@@ -11,7 +11,6 @@ from accounts.models import Invite
 from accounts.request_auth.authentication import signed_in
 from accounts.views import forms
 from relations import queries as relations_queries
-from socialsite.core.errors import NotFound
 from socialsite.core.ids import number_of
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
@@ -65,8 +64,5 @@ def show(request: HttpRequest) -> HttpResponse:
 def end(request: HttpRequest, invite_id: str) -> HttpResponse:
     """End an invitation."""
     user, _principal = signed_in(request)
-    number = number_of(invite_id)
-    if number is None:
-        raise NotFound
-    actions.end_own_invite(user, number)
+    actions.end_own_invite(user, number_of(invite_id) or 0)
     return forms.redirect(reverse("invites"))

@@ -32,10 +32,13 @@ async function begin() {
   status.textContent = status.dataset.solved;
 }
 
-async function send(submitter) {
-  await (solving ??= begin());
-  isSent = false;
-  form.requestSubmit(submitter);
+/** Send the form once the task is solved. If it is not, the answer has a new one. */
+async function send() {
+  try {
+    await (solving ??= begin());
+  } finally {
+    form.submit();
+  }
 }
 
 // Browsers have no `crypto.subtle` on a page without HTTPS.
@@ -44,7 +47,7 @@ if (crypto.subtle) {
   form.addEventListener("submit", (event) => {
     if (field.value) return;
     event.preventDefault();
-    if (!isSent) send(event.submitter);
+    if (!isSent) send();
     isSent = true;
   });
 } else {

@@ -41,13 +41,13 @@ def test_a_dismissed_announcement_stays_away(stack: Stack, browser: Browser, scr
         for page in (member, guest):
             for width in (320, 1200):
                 page.set_viewport_size({"width": width, "height": 700})
-                page.goto("/search")
+                page.goto("/settings/reading")
                 expect(page.get_by_test_id("announcement")).to_contain_text("a new server")
                 assert page.evaluate("document.documentElement.scrollWidth") <= width
         member.get_by_role("button", name="Do not show again").press("Enter")
         for page, shown in ((member, 0), (guest, 1)):
             for _ in range(LOADS):
-                page.goto("/search")
+                page.goto("/settings/reading")
                 expect(page.get_by_test_id("announcement")).to_have_count(shown)
         expect(guest.get_by_role("button", name="Do not show again")).to_have_count(0)
     finally:

@@ -94,6 +94,22 @@ def test_the_form_waits_for_the_task_and_has_a_new_one_after_a_refusal(
     expect(page).to_have_url(re.compile("/welcome$"))
 
 
+def test_a_task_that_cannot_be_solved_is_answered_by_a_new_one(
+    strained: str, browser: Browser
+) -> None:
+    page = form_of(browser, strained)
+    page.evaluate(
+        """() => {
+            const { dataset } = document.querySelector("form[data-challenge]");
+            dataset.challenge = JSON.stringify({ ...JSON.parse(dataset.challenge), maxnumber: -1 });
+        }"""
+    )
+    fill(page, "newcomer4")
+    page.get_by_test_id("register").click()
+    expect(page.get_by_role("alert")).to_contain_text("a task must be solved")
+    expect(page.locator("[name=username]")).to_have_value("newcomer4")
+
+
 def test_without_javascript_a_text_says_what_to_do(strained: str, browser: Browser) -> None:
     page = form_of(browser, strained, java_script_enabled=False)
     expect(page.get_by_text(WITHOUT)).to_be_visible()
