@@ -41,7 +41,7 @@ def test_a_dismissed_announcement_stays_away(stack: Stack, browser: Browser, scr
         for page in (member, guest):
             for width in (320, 1200):
                 page.set_viewport_size({"width": width, "height": 700})
-                page.goto("/settings/reading")
+                page.goto("/recommended")
                 expect(page.get_by_test_id("announcement")).to_contain_text("a new server")
                 assert page.evaluate("document.documentElement.scrollWidth") <= width
         member.get_by_role("button", name="Do not show again").press("Enter")
