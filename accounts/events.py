@@ -44,6 +44,18 @@ class UserUnbanned(_UserEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class UserLimited(_UserEvent):
+    """A person was limited, or a limit was lifted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaffActed(_UserEvent):
+    """Staff acted on a person, or an act was undone or an appeal decided; `ref` is unique."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
 class RolesChanged(_UserEvent):
     """A person's roles changed; access tokens with the old roles are revoked."""
 
@@ -55,8 +67,8 @@ class TokensRevoked(_UserEvent):
     """Tokens up to a number were revoked: a version of one client, or a batch if client is None.
 
     `access_only`: refresh tokens stay valid. Reasons: login limit logout kicked password forced ban
-    roles reuse. `by` names the device that did it; `spared` is the client that got a new pair at
-    the same time.
+    suspend roles reuse. `by` names the device that did it; `spared` is the client that got a new
+    pair at the same time.
     """
 
     client: str | None

@@ -1,7 +1,7 @@
 """Reads of people."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import orjson
 from django.conf import settings
@@ -44,6 +44,12 @@ class Card(TypedDict):
     bio: str
 
 
+class KnownCard(Card):
+    """A card as it is cached; `is_limited` never leaves the server."""
+
+    is_limited: NotRequired[bool]
+
+
 class Profile(TypedDict):
     """The parts of a person's profile that are not on the card; `joined_at` is an ISO time."""
 
@@ -67,6 +73,7 @@ class Device(TypedDict):
 
 
 _COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
+_KNOWN_COLUMNS = (*_COLUMNS, "limited_at")
 
 
 def by_id(user_id: int) -> User:
@@ -135,7 +142,7 @@ def moderates(user: User) -> bool:
     return user.is_staff
 
 
-class Cards(Values[Card | None]):
+class Cards(Values[KnownCard | None]):
     """Cards of people; None for an account that is not open. Change only copies of them."""
 
     cache = cache.PEOPLE
@@ -143,7 +150,7 @@ class Cards(Values[Card | None]):
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         return _packed_cards(idents)
 
-    def decode(self, found: Mapping[int, bytes]) -> dict[int, Card | None]:
+    def decode(self, found: Mapping[int, bytes]) -> dict[int, KnownCard | None]:
         cards = {}
         for ident, packed in found.items():
             known = _unpacked.get(ident)
@@ -155,14 +162,16 @@ class Cards(Values[Card | None]):
 
 
 # Many pages show the same people (E10).
-_unpacked: Unpacked[Card | None] = Unpacked(300_000)
+_unpacked: Unpacked[KnownCard | None] = Unpacked(300_000)
 
 
-def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
+def cards(
+    ids: Iterable[int], *, closed: bool = False, listed_only: bool = False
+) -> dict[int, Card]:
     """Return cards of the people among these with open accounts, in one query at most.
 
     `closed` includes banned and closed accounts, with their names only; it always reads the
-    database.
+    database. `listed_only` leaves out people whom staff limited.
     """
     wanted = set(ids)
     if not wanted:
@@ -170,7 +179,18 @@ def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
     if closed:
         return _cards_with_closed(wanted)
     reads.run(found := Cards(wanted))
-    return {ident: card.copy() for ident, card in found.known.items() if card is not None}
+    return {
+        ident: public_card(card).copy()
+        for ident, card in found.known.items()
+        if card is not None and not (listed_only and card.get("is_limited"))
+    }
+
+
+def public_card(card: KnownCard) -> Card:
+    """Return a cached card without what only the server knows."""
+    if "is_limited" not in card:
+        return card
+    return Card(**{name: card[name] for name in Card.__annotations__})  # type: ignore[typeddict-item, literal-required]
 
 
 def idle_days(ids: Iterable[int]) -> dict[int, int]:
@@ -190,14 +210,20 @@ def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:
 
 @compiled
 def _open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
-    return User.objects.active().filter(pk__in=ids).values_list(*_COLUMNS)
+    return User.objects.active().filter(pk__in=ids).values_list(*_KNOWN_COLUMNS)
 
 
 def _packed_cards(ids: Collection[int]) -> dict[int, bytes]:
     """Read cards in their cached form: b"" for an account that is not open."""
-    rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
-    found = {row["id"]: json_of(_card(row)) for row in rows}
+    rows = (dict(zip(_KNOWN_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
+    found = {row["id"]: json_of(_known_card(row)) for row in rows}
     return {ident: found.get(ident, b"") for ident in ids}
+
+
+def _known_card(row: dict[str, Any]) -> KnownCard:
+    card = _card(row)
+    is_limited = {"is_limited": True} if row["limited_at"] is not None else {}
+    return KnownCard(**card, **is_limited)  # type: ignore[typeddict-item]
 
 
 def bare(card: Card) -> Card:
@@ -312,7 +338,7 @@ def people(
     size: int = 20,
     hidden: Callable[[Collection[int]], Collection[int]] = lambda ids: (),
 ) -> Page[Card]:
-    """Return people whose username or nickname has a text, the newest account first.
+    """Return listed people whose username or nickname has a text, the newest account first.
 
     `hidden(ids)` returns those to leave out: blocks are known above this app. After SEARCHED rounds
     of people who are left out a page may be short and still have a `next`.
@@ -333,16 +359,17 @@ def people(
 
 def _named_cards(key: str, ids: Collection[int]) -> list[Card]:
     """Return those of these people whose present name has a text, the newest account first."""
-    rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
-    found = [row for row in rows if name_search.has(key, (row["username"], row["nickname"]))]
+    rows = (dict(zip(_KNOWN_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
+    listed = (row for row in rows if row["limited_at"] is None)
+    found = [row for row in listed if name_search.has(key, (row["username"], row["nickname"]))]
     return [_card(row) for row in sorted(found, key=lambda row: -row["id"])]
 
 
 def new_people(
     cursor: Position | None, size: int, hidden: "QuerySet[Any, int] | None"
 ) -> Page[Card]:
-    """Return all people with open accounts, the newest account first; `hidden` as in `people`."""
-    return _newest(User.objects.active(), cursor, size, hidden)
+    """Return all listed people, the newest account first; `hidden` as in `people`."""
+    return _newest(User.objects.listed(), cursor, size, hidden)
 
 
 def _newest(

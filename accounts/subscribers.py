@@ -10,10 +10,11 @@ from accounts.events import (
     ProfileChanged,
     TokensRevoked,
     UserBanned,
+    UserLimited,
     UserRegistered,
     UserUnbanned,
 )
-from accounts.models import User
+from accounts.models import StaffAct, User
 from accounts.naming import search as name_search
 from accounts.push import actions as push_actions
 from socialsite.core.errors import Unavailable
@@ -25,10 +26,13 @@ from socialsite.core.models import Media
 
 @references.register_use
 def is_on_profile(picture: Media) -> bool:
-    """Return whether a person uses this picture as their avatar or banner."""
+    """Return whether a person uses it as their avatar or banner, or staff may give it back."""
     names = picture.file_names()
     people = User.objects.filter(pk=picture.owner_id)
-    return people.filter(Q(avatar_name__in=names) | Q(banner_name__in=names)).exists()
+    if people.filter(Q(avatar_name__in=names) | Q(banner_name__in=names)).exists():
+        return True
+    taken = StaffAct.objects.filter(user=picture.owner_id, undone_at=None, taken__in=names)
+    return taken.exclude(kind=StaffAct.Kind.TAKE_BIO).exists()
 
 
 @references.seen_by_all
@@ -63,9 +67,9 @@ def announce_again(event: TokensRevoked) -> None:
     actions.announce(event)
 
 
-@on(UserRegistered, ProfileChanged, UserBanned, UserUnbanned, after=True)
+@on(UserRegistered, ProfileChanged, UserBanned, UserUnbanned, UserLimited, after=True)
 def invalidate_card_again(
-    event: UserRegistered | ProfileChanged | UserBanned | UserUnbanned,
+    event: UserRegistered | ProfileChanged | UserBanned | UserUnbanned | UserLimited,
 ) -> None:
     """Repeat the steps after the commit of a change, in case its process died before them."""
     cache.PEOPLE.invalidate([event.user_id])

@@ -35,6 +35,13 @@ def purge_sign_ups() -> None:
         pass
 
 
+@shared_task(name="accounts.forget_taken")
+def forget_taken() -> None:
+    """Forget what staff took from profiles long ago."""
+    while actions.forget_taken():
+        pass
+
+
 @shared_task(name="accounts.erase_addresses")
 def erase_addresses() -> None:
     """Erase IP addresses older than IP_DAYS."""

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from accounts.views import (
+    acts,
     admin,
     email,
     invites,
@@ -18,6 +19,8 @@ from accounts.views import (
 urlpatterns = [
     path(".well-known/jwks.json", jwks.jwks, name="jwks"),
     path("login", sign_in.login, name="login"),
+    path("login/appeal", acts.appeal_outside, name="appeal_outside"),
+    path("login/appeal/sent", acts.appeal_sent, name="appeal_sent"),
     path("login/code", two_factor.login, name="two_factor_login"),
     path("register", sign_in.register, name="register"),
     path("register/sent", sign_in.register_sent, name="register_sent"),
@@ -32,6 +35,8 @@ urlpatterns = [
     path("settings/email", email.show, name="email"),
     path("settings/password", settings.password, name="password"),
     path("settings/devices", settings.show_devices, name="devices"),
+    path("settings/acts", acts.show, name="acts"),
+    path("settings/acts/<str:act_id>/appeal", acts.appeal, name="appeal"),
     path("settings/invites", invites.show, name="invites"),
     path("settings/invites/<str:invite_id>/end", invites.end, name="end_invite"),
     path("settings/two-factor", two_factor.show, name="two_factor"),

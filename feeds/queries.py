@@ -116,12 +116,10 @@ def _profile_places(
 
 
 def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Card]:
-    """Return a page of public posts by the authors staff picked.
-
-    While nobody is picked, of everybody.
-    """
+    """Return a page of public posts by the authors staff picked; of everybody if there are none."""
     # Places first, from an index; the gate after: joined in one query, MariaDB reads every post.
-    return page_of(viewer, partial(_public_places, tuple(_picked()) or None), cursor, size)
+    run = partial(_public_places, tuple(_picked()) or None)
+    return page_of(viewer, run, cursor, size, listed_only=True)
 
 
 @compiled
@@ -146,7 +144,7 @@ def _public_rows(
 def newest_public(most: int) -> list[tuple[int, str]]:
     """Return the newest posts that guests may see: their ids and the usernames of their authors."""
     ids = [place.id for place in _public_places(None, None, most)]
-    rows = visible_to(None).filter(pk__in=ids).newest_first()
+    rows = visible_to(None).filter(pk__in=ids, author__limited_at=None).newest_first()
     return list(rows.values_list("pk", "author__username"))
 
 
@@ -156,7 +154,7 @@ def public_originals(ids: Collection[int]) -> "QuerySet[Post, tuple[int, int, in
     As (id, author, position).
     """
     posts = visible_to(None).filter(pk__in=ids, visibility=Visibility.PUBLIC)
-    posts = posts.exclude(kind=Kind.REPOST)
+    posts = posts.filter(author__limited_at=None).exclude(kind=Kind.REPOST)
     return posts.values_list("pk", "author_id", "position")
 
 
@@ -166,13 +164,15 @@ def page_of(
     cursor: Position | None,
     size: int,
     companion: Companion | None = None,
+    *,
+    listed_only: bool = False,
 ) -> Page[Card]:
     """Return a page of posts out of a list that another app keeps, full whatever the gate hides.
 
     `run(cursor, size)` gives the next places of the list after the cursor; the id of a place is a
-    post's.
+    post's. `listed_only` is for lists in which people discover posts (`Hydration`).
     """
-    cards = Hydration(reader_of(_id(viewer)), companion).cards
+    cards = Hydration(reader_of(_id(viewer)), companion, listed_only=listed_only).cards
     return page_filling.fill(cards, page_filling.walk(run, cursor, size + 1), size)
 
 

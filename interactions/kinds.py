@@ -32,6 +32,8 @@ REPOSTED = Kind(10, "reposted", "post")
 ENDED_POLL = Kind(11, "poll", "post")
 # The end of one's own poll; it names nobody.
 ENDED_OWN_POLL = Kind(12, "poll", "post")
+# About the reader: each decision of staff is a cause of its own.
+DECIDED = Kind(13, "moderation", "user", official=True)
 
 KINDS = (
     LIKED_POST,
@@ -46,6 +48,7 @@ KINDS = (
     ENDED_OWN_POLL,
     REMOVED_POST,
     REMOVED_COMMENT,
+    DECIDED,
 )
 BY_VALUE = {kind.value: kind for kind in KINDS}
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))

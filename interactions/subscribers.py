@@ -5,7 +5,7 @@ from functools import partial
 from django.db import transaction
 
 from accounts import queries as accounts_queries
-from accounts.events import UserBanned, UserUnbanned
+from accounts.events import StaffActed, UserBanned, UserUnbanned
 from feeds.events import (
     PollEnded,
     PostDeleted,
@@ -201,6 +201,12 @@ def notify_of_poll(event: PollEnded) -> None:
 def notify_of_repost(event: PostReposted | RepostDeleted) -> None:
     """Notify the author of the original post."""
     causes.of_repost(event.id, event.author_id, event.ref_id, event.ref_author_id)
+
+
+@on(StaffActed)
+def notify_of_decision(event: StaffActed) -> None:
+    """Notify the person."""
+    causes.of_decision(event.user_id, event.ref)
 
 
 @on(FollowCreated, FollowCanceled)

@@ -120,16 +120,19 @@ def profile(viewer: User | AnonymousUser, person: User) -> Person:
     return {**card, "relation": name(state), "counts": counts(person.pk)}
 
 
-def shown_people(viewer_id: int | None, ids: Iterable[int]) -> dict[int, Person]:
+def shown_people(
+    viewer_id: int | None, ids: Iterable[int], *, listed_only: bool = False
+) -> dict[int, Person]:
     """Return the cards of these people with `relation`, by id, as far as the viewer may see them.
 
-    Omits closed accounts and those with a block in either direction. At most two queries.
+    Omits closed accounts and those with a block in either direction; with `listed_only` also people
+    whom staff limited. At most two queries.
     """
     states_by_id = relations_of(viewer_id, ids)
     shown = [one for one, state in states_by_id.items() if not states.blocked_either_way(state)]
     return {
         one: {**card, "relation": name(states_by_id[one])}
-        for one, card in accounts_queries.cards(shown).items()
+        for one, card in accounts_queries.cards(shown, listed_only=listed_only).items()
     }
 
 

@@ -40,6 +40,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "erase-addresses": {"task": "accounts.erase_addresses", "schedule": timedelta(hours=1)},
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "purge-sign-ups": {"task": "accounts.purge_sign_ups", "schedule": timedelta(hours=1)},
+    "forget-taken": _nightly("accounts.forget_taken", 3, 50),
     "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
     "refresh-suggestions": _nightly("relations.refresh_suggestions", 2, 30),
     "check-counts": _nightly("relations.check_counts", 3, 30),

@@ -3,6 +3,7 @@
 Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Redis.
 """
 
+from accounts.actions.appeals import appeal, grant_appeal, refuse_appeal
 from accounts.actions.credentials import change_password, set_password
 from accounts.actions.email import (
     change_email,
@@ -16,10 +17,18 @@ from accounts.actions.mails import request_mail
 from accounts.actions.moderation import (
     ban,
     force_offline,
+    forget_taken,
+    limit,
     promote,
     reset_two_factor,
     role_names,
+    suspend,
+    take,
     unban,
+    undo,
+    unlimit,
+    unsuspend,
+    warn,
 )
 from accounts.actions.people import register
 from accounts.actions.presence import touch
@@ -40,7 +49,7 @@ from accounts.actions.sign_up_requests import (
     request_account,
     send_link_again,
 )
-from accounts.actions.signing_in import Proof, check_password, sign_in
+from accounts.actions.signing_in import Proof, check_password, person_of, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
 from accounts.actions.site import (
     change_site,
@@ -49,6 +58,7 @@ from accounts.actions.site import (
     save_announcement,
     set_logo,
 )
+from accounts.actions.staff_acts import NO_GROUNDS, Grounds
 from accounts.actions.terms import accept_terms, check_terms
 from accounts.actions.two_factor import (
     begin_two_factor,
@@ -60,11 +70,14 @@ from accounts.actions.two_factor import (
 from accounts.audit import Act, note
 
 __all__ = [
+    "NO_GROUNDS",
     "Act",
     "Confirmed",
+    "Grounds",
     "Proof",
     "accept_terms",
     "announce",
+    "appeal",
     "approve",
     "ban",
     "begin_two_factor",
@@ -86,17 +99,22 @@ __all__ = [
     "end_own_invite",
     "end_two_factor",
     "force_offline",
+    "forget_taken",
+    "grant_appeal",
     "kick",
     "kick_others",
+    "limit",
     "log_out",
     "no_invite",
     "note",
+    "person_of",
     "promote",
     "publish_document",
     "purge_requests",
     "recover",
     "refresh",
     "refuse",
+    "refuse_appeal",
     "register",
     "remove_email",
     "renew_recovery_codes",
@@ -112,6 +130,12 @@ __all__ = [
     "set_password",
     "set_preferences",
     "sign_in",
+    "suspend",
+    "take",
     "touch",
     "unban",
+    "undo",
+    "unlimit",
+    "unsuspend",
+    "warn",
 ]

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import invites
-from accounts.actions.moderation import check_staff
+from accounts.actions.authority import check_staff
 from accounts.audit import Act, note
 from accounts.credentials import two_factor
 from accounts.models import Invite, InvitedPerson, User

@@ -1,33 +1,152 @@
-"""Staff acts on people: ban, unban, force offline, set roles, reset the second factor.
+"""Staff acts on people: warn, limit, suspend, ban, take parts of a profile, and undo each of them;
+force offline, set roles, reset the second factor.
 
 - `actor` is the staff member, or None for a command on the server, which may do everything. The
-  actor's rights are read under the lock of both people: a role in a token is only a hint. If two
-  admins remove each other's role at once, the second is refused, so one admin always remains.
-- Nobody acts on themselves. Only admins act on staff, set roles and reset second factors.
-- Each act that changes something adds one entry to the audit trail.
+  actor's rights are read under the lock of both people (`authority`). If two admins remove each
+  other's role at once, the second is refused, so one admin always remains.
+- Each act that changes something adds one entry to the audit trail. Those that the person reads,
+  with their grounds, are recorded besides (`staff_acts`).
 """
 
+from datetime import timedelta
+
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts import cache
+from accounts.actions import staff_acts
+from accounts.actions.authority import check_over
 from accounts.actions.mails import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
+from accounts.actions.staff_acts import NO_ANSWER, NO_GROUNDS, Answer, Grounds, Kind
 from accounts.audit import Act, note
 from accounts.credentials import two_factor
-from accounts.events import RolesChanged, UserBanned, UserUnbanned
-from accounts.models import STAFF_ROLES, Role, User
-from socialsite.core.errors import Forbidden
+from accounts.events import (
+    ProfileChanged,
+    RolesChanged,
+    UserBanned,
+    UserLimited,
+    UserUnbanned,
+)
+from accounts.models import Role, StaffAct, User
+from socialsite.core import db
+from socialsite.core.errors import InvalidInput, NotFound
 from socialsite.core.events import publish
+from socialsite.core.media import pictures
+
+# The longest suspension; a longer one is a ban.
+SUSPEND_DAYS_MAX = 365
+# How long something taken can be given back.
+TAKEN_DAYS = 180
+# What staff may take from a profile: the column, and the act.
+PARTS = {
+    "avatar": ("avatar_name", Kind.TAKE_AVATAR),
+    "banner": ("banner_name", Kind.TAKE_BANNER),
+    "bio": ("bio", Kind.TAKE_BIO),
+}
+
+
+@db.atomic
+def warn(
+    user: User, actor: User | None = None, address: str = "", grounds: Grounds = NO_GROUNDS
+) -> StaffAct:
+    """Warn a person: they read the words, and nothing else changes.
+
+    Like all of these acts, raises Forbidden or TwoFactorNeeded, and InvalidInput for the grounds.
+    """
+    check_over(actor, user)
+    user.refresh_from_db()
+    act = staff_acts.record(Kind.WARN, user, actor, grounds)
+    note(actor, Act.WARN, "user", user.pk, _detail(grounds), address)
+    return act
+
+
+@db.atomic
+def limit(
+    user: User, actor: User | None = None, address: str = "", grounds: Grounds = NO_GROUNDS
+) -> User:
+    """Limit a person: neither they nor their posts are recommended or found by a search."""
+    check_over(actor, user)
+    user.refresh_from_db()
+    if user.limited_at is None:
+        _set_limited(user, limited=True)
+        staff_acts.record(Kind.LIMIT, user, actor, grounds)
+        note(actor, Act.LIMIT, "user", user.pk, _detail(grounds), address)
+    return user
+
+
+@db.atomic
+def unlimit(
+    user: User, actor: User | None = None, address: str = "", answer: Answer = NO_ANSWER
+) -> User:
+    """Lift a limit."""
+    check_over(actor, user)
+    user.refresh_from_db()
+    if user.limited_at is not None:
+        _set_limited(user, limited=False)
+        staff_acts.end(Kind.LIMIT, user, actor, answer)
+        note(actor, Act.UNLIMIT, "user", user.pk, address=address)
+    return user
+
+
+def _set_limited(user: User, *, limited: bool) -> None:
+    user.limited_at = timezone.now() if limited else None
+    user.save(update_fields=["limited_at"])
+    publish(UserLimited(user.pk))
+    cache.card_changed(user.pk)
 
 
 @fenced
-def ban(user: User, actor: User | None = None, address: str = "") -> User:
-    """Ban a person: revoke every token, refuse log-ins, hide everything they wrote.
+def suspend(
+    user: User,
+    actor: User | None = None,
+    address: str = "",
+    grounds: Grounds = NO_GROUNDS,
+    *,
+    days: int = 1,
+) -> User:
+    """Suspend a person for some days: revoke every token and refuse log-ins; their posts stay.
 
-    Like all of these acts, raises Forbidden or TwoFactorNeeded.
+    A new suspension replaces the one before. Raises InvalidInput (`days`).
     """
+    if not 1 <= days <= SUSPEND_DAYS_MAX:
+        text = _("A number of days from 1 to %(most)s.") % {"most": SUSPEND_DAYS_MAX}
+        raise InvalidInput(fields={"days": [text]})
     batch = locked_batch(user)
-    _check_authority(actor, user)
+    check_over(actor, user)
+    user.refresh_from_db()
+    user.suspended_until = timezone.now() + timedelta(days=days)
+    user.save(update_fields=["suspended_until"])
+    revoke_batch(batch, "suspend")
+    staff_acts.end(Kind.SUSPEND, user, actor)
+    staff_acts.record(Kind.SUSPEND, user, actor, grounds, until=user.suspended_until)
+    note(actor, Act.SUSPEND, "user", user.pk, _detail(grounds) | {"days": days}, address)
+    return user
+
+
+@fenced
+def unsuspend(
+    user: User, actor: User | None = None, address: str = "", answer: Answer = NO_ANSWER
+) -> User:
+    """End a suspension before its time. Old tokens stay dead."""
+    locked_batch(user)
+    check_over(actor, user)
+    user.refresh_from_db()
+    if user.is_suspended:
+        user.suspended_until = None
+        user.save(update_fields=["suspended_until"])
+        staff_acts.end(Kind.SUSPEND, user, actor, answer)
+        note(actor, Act.UNSUSPEND, "user", user.pk, address=address)
+    return user
+
+
+@fenced
+def ban(
+    user: User, actor: User | None = None, address: str = "", grounds: Grounds = NO_GROUNDS
+) -> User:
+    """Ban a person: revoke every token, refuse log-ins, hide everything they wrote."""
+    batch = locked_batch(user)
+    check_over(actor, user)
     user.refresh_from_db()
     if user.banned_at is None:
         user.banned_at = timezone.now()
@@ -35,30 +154,122 @@ def ban(user: User, actor: User | None = None, address: str = "") -> User:
         revoke_batch(batch, "ban")
         publish(UserBanned(user.pk))
         cache.standing_changed(user.pk)
-        note(actor, Act.BAN, "user", user.pk, address=address)
+        staff_acts.record(Kind.BAN, user, actor, grounds)
+        note(actor, Act.BAN, "user", user.pk, _detail(grounds), address)
     return user
 
 
 @fenced
-def unban(user: User, actor: User | None = None, address: str = "") -> User:
+def unban(
+    user: User, actor: User | None = None, address: str = "", answer: Answer = NO_ANSWER
+) -> User:
     """Lift a ban. New sign-ins work; old tokens stay dead."""
     locked_batch(user)
-    _check_authority(actor, user)
+    check_over(actor, user)
     user.refresh_from_db()
     if user.banned_at is not None:
         user.banned_at = None
         user.save(update_fields=["banned_at"])
         publish(UserUnbanned(user.pk))
         cache.standing_changed(user.pk)
+        staff_acts.end(Kind.BAN, user, actor, answer)
         note(actor, Act.UNBAN, "user", user.pk, address=address)
     return user
+
+
+@db.atomic
+def take(
+    user: User,
+    part: str,
+    actor: User | None = None,
+    address: str = "",
+    grounds: Grounds = NO_GROUNDS,
+) -> User:
+    """Take a part of `PARTS` from a person's profile; it is kept while the act stands.
+
+    Changes nothing if the profile has no such part.
+    """
+    column, kind = PARTS[part]
+    check_over(actor, user)
+    user.refresh_from_db()
+    if taken := getattr(user, column):
+        staff_acts.record(kind, user, actor, grounds, taken=taken)
+        _set_part(user, column, "")
+        if part != "bio":
+            pictures.release(user.pk, file_names=[taken])
+        note(actor, Act.TAKE, "user", user.pk, _detail(grounds) | {"part": part}, address)
+    return user
+
+
+def _set_part(user: User, column: str, value: str) -> None:
+    setattr(user, column, value)
+    user.save(update_fields=[column])
+    publish(ProfileChanged(user.pk))
+    cache.card_changed(user.pk)
+
+
+def undo(
+    act_id: int, actor: User | None = None, address: str = "", answer: Answer = NO_ANSWER
+) -> bool:
+    """Undo an act and grant the appeal against it; return False if it was undone already.
+
+    Raises NotFound, also if the `answer` is to an appeal that is not open any more.
+    """
+    act = StaffAct.objects.select_related("user").filter(pk=act_id).first()
+    if act is None:
+        raise NotFound
+    lift = {Kind.LIMIT: unlimit, Kind.SUSPEND: unsuspend, Kind.BAN: unban}.get(Kind(act.kind))
+    if lift is not None and act.undone_at is None:
+        lift(act.user, actor, address, answer)
+    _undo_rest(act, actor, address, answer)
+    return act.undone_at is None
+
+
+@db.atomic
+def _undo_rest(act: StaffAct, actor: User | None, address: str, answer: Answer) -> None:
+    """Undo an act that still stands: a warning, something taken, a suspension that is over."""
+    check_over(actor, act.user)
+    act = StaffAct.objects.select_for_update().select_related("user").get(pk=act.pk)
+    if act.undone_at is not None:
+        return
+    _give_back(act)
+    staff_acts.end_one(act, actor, answer)
+    note(actor, Act.UNDO, "user", act.user_id, {"act": act.kind}, address)
+
+
+def _give_back(act: StaffAct) -> None:
+    """Put back what was taken from a profile, unless the person has something new there."""
+    for part, (column, kind) in PARTS.items():
+        if act.kind == kind and act.taken:
+            if not getattr(act.user, column):
+                _set_part(act.user, column, act.taken)
+            if part != "bio":
+                pictures.release(act.user_id, file_names=[act.taken])  # used or not: it is settled
+
+
+@db.atomic
+def forget_taken(limit: int = 100) -> int:
+    """Forget what was taken from profiles TAKEN_DAYS ago: it cannot be given back any more.
+
+    Returns the number of acts.
+    """
+    before = timezone.now() - timedelta(days=TAKEN_DAYS)
+    old = StaffAct.objects.filter(created_at__lt=before).exclude(taken="")
+    acts = list(old.select_for_update().order_by("pk")[:limit])
+    for act in acts:
+        names = [act.taken]
+        act.taken = ""
+        act.save(update_fields=["taken"])
+        if act.kind != Kind.TAKE_BIO:
+            pictures.release(act.user_id, file_names=names)
+    return len(acts)
 
 
 @fenced
 def force_offline(user: User, actor: User | None = None, address: str = "") -> None:
     """End all sign-ins of a person, access and refresh tokens; they may log in again at once."""
     batch = locked_batch(user)
-    _check_authority(actor, user)
+    check_over(actor, user)
     revoke_batch(batch, "forced")
     note(actor, Act.FORCE_OFFLINE, "user", user.pk, address=address)
 
@@ -70,7 +281,7 @@ def promote(user: User, roles: int, actor: User | None = None, address: str = ""
     Access tokens with other roles are revoked. Refresh tokens stay valid and fetch new ones.
     """
     batch = locked_batch(user)
-    _check_authority(actor, user, as_admin=True)
+    check_over(actor, user, as_admin=True)
     user.refresh_from_db()
     if user.roles != roles:
         detail = {"from": role_names(user.roles), "to": role_names(roles)}
@@ -90,25 +301,10 @@ def reset_two_factor(user: User, actor: User | None = None, address: str = "") -
     password.
     """
     locked_batch(user)
-    _check_authority(actor, user, as_admin=True)
+    check_over(actor, user, as_admin=True)
     if two_factor.remove(user):
         note(actor, Act.OTP_RESET, "user", user.pk, address=address)
         write_of(Act.OTP_RESET, user)
-
-
-def check_admin(actor: User | None) -> None:
-    """Raise Forbidden or TwoFactorNeeded unless the actor is an admin now; the row stays locked."""
-    check_staff(actor, as_admin=True)
-
-
-def check_staff(actor: User | None, *, as_admin: bool = False) -> None:
-    """Raise Forbidden or TwoFactorNeeded unless the actor is of staff now; the row stays locked."""
-    if actor is None:
-        return
-    now = User.objects.select_for_update().get(pk=actor.pk)
-    if not (now.is_superuser if as_admin else now.is_staff):
-        raise Forbidden
-    two_factor.check_staff(now)
 
 
 def role_names(roles: int) -> list[str]:
@@ -116,16 +312,6 @@ def role_names(roles: int) -> list[str]:
     return [role.name.lower() for role in Role if roles & role]
 
 
-def _check_authority(actor: User | None, user: User, *, as_admin: bool = False) -> None:
-    """Raise Forbidden unless the actor may act on this person now; both rows stay locked."""
-    if actor is None:
-        return
-    if actor.pk == user.pk:
-        raise Forbidden
-    rows = User.objects.select_for_update().filter(pk__in=[actor.pk, user.pk]).order_by("pk")
-    people = {row.pk: row for row in rows}
-    now = people[actor.pk]
-    as_admin = as_admin or bool(people[user.pk].roles & STAFF_ROLES)
-    if not (now.is_superuser if as_admin else now.is_staff):
-        raise Forbidden
-    two_factor.check_staff(now)
+def _detail(grounds: Grounds) -> dict[str, str]:
+    """Return what the audit trail says about grounds: never words."""
+    return {"reason": grounds.reason} if grounds.reason else {}

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import addresses
 from accounts.actions import invites, people
+from accounts.actions.authority import check_staff
 from accounts.actions.mails import request_mail
-from accounts.actions.moderation import check_staff
 from accounts.audit import Act, note
 from accounts.invites import may_invite
 from accounts.mail import links

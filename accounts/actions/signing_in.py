@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import addresses, devices, queries, tokens
+from accounts import addresses, devices, queries, staff_acts, tokens
 from accounts.actions import clients
 from accounts.actions.revocation import fenced, locked_batch
 from accounts.credentials import passwords, two_factor
@@ -18,6 +18,7 @@ from socialsite.core.errors import (
     ApprovalPending,
     OtpRequired,
     PasswordNotCorrected,
+    Suspended,
     UserNotFound,
 )
 from socialsite.core.errors import UserBanned as UserBannedError
@@ -32,11 +33,28 @@ class Proof(NamedTuple):
 
 
 def check_password(username: str, password: str) -> User:
-    """Return the person with this name and password.
+    """Return the person with this name and password, who may log in.
+
+    Raises what `person_of` raises; UserBanned and Suspended only when the password is right.
+    """
+    user = person_of(username, password)
+    _check_admitted(user)
+    return user
+
+
+def _check_admitted(user: User) -> None:
+    if user.banned_at:
+        raise UserBannedError
+    if user.is_suspended:
+        raise Suspended(staff_acts.suspension_text(user))
+
+
+def person_of(username: str, password: str) -> User:
+    """Return the person with this name and password, whether or not staff let them log in.
 
     Raises PasswordNotCorrected, also for an unknown name, at the same cost (T14); with
-    LOGIN_ERRORS=separate, UserNotFound for an unknown name, still at that cost. Raises UserBanned
-    only when the password is right, as is ApprovalPending for a sign-up that waits.
+    LOGIN_ERRORS=separate, UserNotFound for an unknown name, still at that cost. Raises
+    ApprovalPending for a sign-up that waits, only when the password is right.
     """
     # Both, and in this order: at one cost for each name, and an account that opens now is seen.
     waiting, user = queries.request_by_name(username), queries.any_by_name(username)
@@ -59,8 +77,6 @@ def check_password(username: str, password: str) -> User:
         )
     if not right:
         raise PasswordNotCorrected(_("The password is wrong.") if separate else None)
-    if user.banned_at:
-        raise UserBannedError
     return user
 
 
@@ -76,15 +92,14 @@ def sign_in(
 
     The `proof` must still be valid under the lock: a log-in that began with the old
     password fails after its change, like a refresh (T5). Raises PasswordNotCorrected, OtpRequired
-    or UserBanned for changes in the meantime.
+    UserBanned or Suspended for changes in the meantime.
     """
     batch = locked_batch(user)
     rows = clients.rows_of(batch)
     clients.end_replaced(batch, rows, client, by=devices.name_of(client, user_agent))
     row = clients.row_for(batch, rows, client)
     current = User.objects.get(pk=user.pk)
-    if current.banned_at:
-        raise UserBannedError
+    _check_admitted(current)
     if current.deleted_at or (proof and proof.password != current.password):
         raise PasswordNotCorrected
     if proof and not proof.code and two_factor.is_on(current):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from accounts.actions.moderation import check_admin
+from accounts.actions.authority import check_admin
 from accounts.audit import Act, note
 from accounts.models import User
 from socialsite.core import db, site

@@ -19,6 +19,7 @@ from accounts.admin import (  # noqa: F401  (register their pages)
     sign_ins,
     sign_ups,
     site,
+    staff_acts,
 )
 
 importlib.import_module("django.contrib.auth.admin")  # registers the page of groups

@@ -1,8 +1,9 @@
 """Acts of staff on selected rows, after a confirmation on a page of its own."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from django import forms
 from django.contrib import messages
 from django.contrib.admin import helpers
 from django.db.models import QuerySet
@@ -13,6 +14,8 @@ from django.utils.translation import gettext as _
 
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.errors import DuplicatedUser, Forbidden, NotFound
+
+Form = TypeVar("Form", bound=forms.Form)
 
 SHOWN = 100  # rows on a confirmation page
 
@@ -34,15 +37,20 @@ class ActsAdmin(ReadOnlyAdmin):
         rows: "QuerySet[Any]",
         act: Callable[[Any], Any],
         question: str,
-        text_label: str = "",
+        form: forms.Form | None = None,
     ) -> HttpResponse | None:
         """Ask for confirmation; once confirmed, act on each row and report the results.
 
-        With `text_label` the page of the confirmation asks for a `text`.
+        The page of the confirmation shows the `form`, made by `form_of`, until it is valid.
         """
-        if "confirmed" not in request.POST:
-            return self._confirm(request, rows, question, text_label)
+        if "confirmed" not in request.POST or (form is not None and not form.is_valid()):
+            return self._confirm(request, rows, question, form)
         return self.run(request, rows, act)
+
+    @staticmethod
+    def form_of(request: HttpRequest, kind: type[Form]) -> Form:
+        """Return the form of an act, with what was entered once it is confirmed."""
+        return kind(request.POST if "confirmed" in request.POST else None)
 
     def run(
         self, request: HttpRequest, rows: "QuerySet[Any]", act: Callable[[Any], Any]
@@ -69,7 +77,7 @@ class ActsAdmin(ReadOnlyAdmin):
         return HttpResponseRedirect(self._back(request))
 
     def _confirm(
-        self, request: HttpRequest, rows: "QuerySet[Any]", question: str, text_label: str
+        self, request: HttpRequest, rows: "QuerySet[Any]", question: str, form: forms.Form | None
     ) -> TemplateResponse:
         chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
         found = list(rows.order_by("-pk")[: SHOWN + 1])
@@ -78,7 +86,7 @@ class ActsAdmin(ReadOnlyAdmin):
             "title": _("Are you sure?"),
             "opts": self.opts,
             "question": question,
-            "text_label": text_label,
+            "form": form,
             "lines": self.described(found[:SHOWN]),
             "more": rows.count() - SHOWN if len(found) > SHOWN else 0,
             "checkbox": helpers.ACTION_CHECKBOX_NAME,

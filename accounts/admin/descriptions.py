@@ -80,6 +80,7 @@ def _reason(reason: str) -> str:
         "password": _("password changed"),
         "forced": _("forced offline"),
         "ban": _("banned"),
+        "suspend": _("suspended"),
         "limit": _("too many devices"),
         "reuse": _("used in two places"),
     }.get(reason, _("ended"))

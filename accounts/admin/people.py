@@ -10,12 +10,16 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import actions, invites
+from accounts.actions import Grounds
+from accounts.actions.moderation import PARTS
 from accounts.admin import descriptions
 from accounts.admin.acts import ActsAdmin
+from accounts.admin.staff_acts import GroundsForm, SuspensionForm, WarningForm
 from accounts.credentials import two_factor
 from accounts.models import Role, User
 from accounts.naming import search as name_search
@@ -27,7 +31,7 @@ Act = Callable[[User, User, str], Any]
 
 
 class StateFilter(admin.SimpleListFilter):
-    """Open, banned and closed accounts."""
+    """Open accounts, those that staff acted on, and closed ones."""
 
     title = gettext_lazy("state")
     parameter_name = "state"
@@ -36,13 +40,23 @@ class StateFilter(admin.SimpleListFilter):
         self, request: HttpRequest, model_admin: "admin.ModelAdmin[User]"
     ) -> list[tuple[str, str]]:
         """Return the states with their names."""
-        return [("open", _("open")), ("banned", _("banned")), ("closed", _("closed"))]
+        return [
+            ("open", _("open")),
+            ("limited", _("limited")),
+            ("suspended", _("suspended")),
+            ("banned", _("banned")),
+            ("closed", _("closed")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[User]") -> "QuerySet[User]":
         """Filter by the chosen state."""
         match self.value():
             case "open":
                 return queryset.filter(banned_at__isnull=True, deleted_at__isnull=True)
+            case "limited":
+                return queryset.filter(limited_at__isnull=False)
+            case "suspended":
+                return queryset.filter(suspended_until__gt=timezone.now())
             case "banned":
                 return queryset.filter(banned_at__isnull=False)
             case "closed":
@@ -101,10 +115,15 @@ class UserAdmin(ActsAdmin):
         "invited_by",
         "created_at",
         "last_seen",
+        "limited_at",
+        "suspended_until",
         "banned_at",
         "deleted_at",
     )
-    actions = ("ban", "unban", "force_offline", "reset_two_factor")
+    actions = (
+        *("warn", "limit", "unlimit", "suspend", "unsuspend", "ban", "unban"),
+        *("take_avatar", "take_banner", "take_bio", "force_offline", "reset_two_factor"),
+    )
     change_form_template = "admin/accounts/person.html"
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
@@ -133,6 +152,54 @@ class UserAdmin(ActsAdmin):
         return [name for name in self.fields if name not in hidden]
 
     # --- acts -----------------------------------------------------------------------------------
+    @admin.action(description=gettext_lazy("Warn the selected people"), permissions=["view"])
+    def warn(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Warn the people."""
+        question = _("Warn these people? They read your words, and nothing else changes.")
+        return self._act_on_grounds(request, queryset, actions.warn, question, WarningForm)
+
+    @admin.action(description=gettext_lazy("Limit the selected people"), permissions=["view"])
+    def limit(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Keep the people out of Discover, searches and recommendations."""
+        question = _(
+            "Limit these people? Neither they nor their posts are recommended or found by a search."
+        )
+        people = queryset.filter(limited_at__isnull=True)
+        return self._act_on_grounds(request, people, actions.limit, question)
+
+    @admin.action(
+        description=gettext_lazy("Lift the limit of the selected people"), permissions=["view"]
+    )
+    def unlimit(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Lift the limit of the people."""
+        question = _("Lift the limit of these people?")
+        people = queryset.filter(limited_at__isnull=False)
+        return self._act(request, people, actions.unlimit, question)
+
+    @admin.action(description=gettext_lazy("Suspend the selected people"), permissions=["view"])
+    def suspend(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Keep the people from logging in for some days."""
+        question = _(
+            "Suspend these people? They are signed out everywhere, and cannot log in for some time."
+        )
+        actor, address = staff_of(request), address_of(request)
+        form = self.form_of(request, SuspensionForm)
+
+        def act(user: User) -> None:
+            days = form.cleaned_data["days"]
+            actions.suspend(user, actor, address, form.grounds, days=days)
+
+        return self.act(request, queryset, act, question, form)
+
+    @admin.action(
+        description=gettext_lazy("End the suspension of the selected people"), permissions=["view"]
+    )
+    def unsuspend(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Let the people log in again."""
+        question = _("End the suspension of these people? They can log in again.")
+        people = queryset.filter(suspended_until__gt=timezone.now())
+        return self._act(request, people, actions.unsuspend, question)
+
     @admin.action(description=gettext_lazy("Ban the selected people"), permissions=["view"])
     def ban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Ban the people and end all of their sign-ins."""
@@ -140,7 +207,7 @@ class UserAdmin(ActsAdmin):
             "Ban these people? They are signed out everywhere, and nobody sees their posts."
         )
         people = queryset.filter(banned_at__isnull=True)
-        return self._act(request, people, actions.ban, question)
+        return self._act_on_grounds(request, people, actions.ban, question)
 
     @admin.action(
         description=gettext_lazy("Lift the ban of the selected people"), permissions=["view"]
@@ -150,6 +217,39 @@ class UserAdmin(ActsAdmin):
         question = _("Lift the ban of these people? They can log in again.")
         people = queryset.filter(banned_at__isnull=False)
         return self._act(request, people, actions.unban, question)
+
+    @admin.action(
+        description=gettext_lazy("Remove the profile picture of the selected people"),
+        permissions=["view"],
+    )
+    def take_avatar(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Remove the profile pictures."""
+        return self._take(request, queryset, "avatar", _("Remove these profile pictures?"))
+
+    @admin.action(
+        description=gettext_lazy("Remove the banner of the selected people"), permissions=["view"]
+    )
+    def take_banner(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Remove the banners."""
+        return self._take(request, queryset, "banner", _("Remove these banners?"))
+
+    @admin.action(
+        description=gettext_lazy("Remove the text of the profile of the selected people"),
+        permissions=["view"],
+    )
+    def take_bio(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
+        """Remove the texts."""
+        return self._take(request, queryset, "bio", _("Remove these texts?"))
+
+    def _take(
+        self, request: HttpRequest, people: "QuerySet[User]", part: str, question: str
+    ) -> HttpResponse | None:
+        column, _kind = PARTS[part]
+
+        def take(user: User, actor: User, address: str, grounds: Grounds) -> None:
+            actions.take(user, part, actor, address, grounds)
+
+        return self._act_on_grounds(request, people.exclude(**{column: ""}), take, question)
 
     @admin.action(
         description=gettext_lazy("Force the selected people offline"), permissions=["view"]
@@ -174,6 +274,20 @@ class UserAdmin(ActsAdmin):
             " afterwards their password alone is enough to log in."
         )
         return self._act(request, queryset, actions.reset_two_factor, question)
+
+    def _act_on_grounds(
+        self,
+        request: HttpRequest,
+        people: "QuerySet[User]",
+        act: Callable[[User, User, str, Grounds], Any],
+        question: str,
+        kind: type[GroundsForm] = GroundsForm,
+    ) -> HttpResponse | None:
+        actor, address = staff_of(request), address_of(request)
+        form = self.form_of(request, kind)
+        return self.act(
+            request, people, lambda user: act(user, actor, address, form.grounds), question, form
+        )
 
     def _act(
         self, request: HttpRequest, people: "QuerySet[User]", act: Act, question: str

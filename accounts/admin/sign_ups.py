@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from accounts import actions
 from accounts.admin.acts import ActsAdmin
 from accounts.admin.address_column import AddressAdmin
+from accounts.admin.staff_acts import AnswerForm
 from accounts.models import Invite, InvitedPerson, SignUpRequest
 from accounts.request_auth.requests import staff_of
 from socialsite.core.http.ip_addresses import address_of
@@ -100,13 +101,13 @@ class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
     ) -> HttpResponse | None:
         """Refuse the sign-ups."""
         actor, address = staff_of(request), address_of(request)
-        answer = request.POST.get("text", "")
+        form = self.form_of(request, AnswerForm)
         return self.act(
             request,
             queryset.filter(state=State.WAITING),
-            lambda row: actions.refuse(row.pk, answer, actor, address),
+            lambda row: actions.refuse(row.pk, form.cleaned_data["text"], actor, address),
             _("Refuse these people? They receive a mail with your words."),
-            _("What you tell them (may be empty)"),
+            form,
         )
 
 

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from accounts.api import (
+    acts,
     devices,
     email,
     introspection,
@@ -21,6 +22,8 @@ urlpatterns = [
     path("invites", invites.Invites.as_view()),
     path("invites/<str:invite_id>", invites.OneInvite.as_view()),
     path("auth/login", sign_in.Login.as_view()),
+    path("auth/acts", acts.ActsOutside.as_view()),
+    path("auth/appeal", acts.AppealOutside.as_view()),
     path("auth/refresh", sign_in.Refresh.as_view()),
     path("auth/logout", sign_in.Logout.as_view()),
     path("auth/password", password.Password.as_view()),
@@ -38,6 +41,8 @@ urlpatterns = [
     path("auth/ws-ticket", WsTicket.as_view()),
     path("users", people.Users.as_view()),
     path("users/me", people.Me.as_view()),
+    path("users/me/acts", acts.Acts.as_view()),
+    path("users/me/acts/<str:act_id>/appeal", acts.ActAppeal.as_view()),
     path("users/me/preferences", people.ReadingPreferences.as_view()),
     path("users/by-name/<str:username>", people.UserByName.as_view()),
     path("users/<str:user_id>", people.UserById.as_view()),

@@ -7,20 +7,21 @@ created here at sending time, and no table and no queue stores them.
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from email.utils import formataddr, parseaddr
 
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts import queries
+from accounts import queries, staff_acts
 from accounts.audit import Act
 from accounts.mail import links
-from accounts.models import SignUpRequest, User
+from accounts.models import SignUpRequest, StaffAct, User
 from socialsite.core import site
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 Writer = Callable[[int, str], list[EmailMessage]]
 
 ASKED_FOR = ("confirm_email", "recovery")
+# Acts of staff in one mail.
+ACTS = 5
 
 
 class Later(Exception):
@@ -209,7 +212,52 @@ def _two_factor_changed(text: Promise) -> Writer:
     return write
 
 
+def _staff_act(user_id: int, address: str) -> list[EmailMessage]:
+    """Write of the acts of the last day: of two in a row, one mail may be over the budget."""
+    user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+    recent = StaffAct.objects.filter(user=user_id, undone_at=None)
+    recent = recent.filter(created_at__gt=timezone.now() - timedelta(days=1))
+    found = [staff_acts.body(act) for act in recent.order_by("-id")[:ACTS]]
+    if user is None or not found:
+        return []
+    return [
+        _message(
+            user.email,
+            _("A decision about your account"),
+            _("The staff of %(site)s decided about your account @%(name)s:"),
+            "%(acts)s",
+            _("You can read this, and object once, here. If you cannot log in, try all the same:"),
+            _address("acts"),
+            name=user.username,
+            acts="\n\n".join(map(_in_lines, found)),
+        )
+    ]
+
+
+def _in_lines(act: staff_acts.ActBody) -> str:
+    words = staff_acts.in_words(act)
+    reason = _("Reason: %(reason)s.") % {"reason": words["reason"]} if words["reason"] else ""
+    return "\n".join(filter(None, [words["title"], reason, act["words"], words["effect"]]))
+
+
+def _appeal_decided(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+    if user is None:
+        return []
+    return [
+        _message(
+            user.email,
+            _("Your objection"),
+            _("The staff of %(site)s decided about the objection of @%(name)s. To read it, open:"),
+            _address("acts"),
+            name=user.username,
+        )
+    ]
+
+
 _WRITERS: dict[str, Writer] = {
+    "staff_act": _staff_act,
+    "appeal_decided": _appeal_decided,
     "confirm_email": _confirm_email,
     "sign_up_approved": _sign_up_approved,
     "sign_up_refused": _sign_up_refused,

@@ -1,4 +1,4 @@
-"""People, their sign-ups and sign-ins, and the audit trail."""
+"""People, their sign-ups and sign-ins, acts of staff on them, and the audit trail."""
 
 from accounts.models.audit import AuditEntry
 from accounts.models.people import (
@@ -12,18 +12,22 @@ from accounts.models.people import (
 )
 from accounts.models.sign_ins import Failures, PushSubscription, TokenBatch, TokenVersion
 from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
+from accounts.models.staff_acts import Appeal, Reason, StaffAct
 
 __all__ = [
     "STAFF_ROLES",
+    "Appeal",
     "AuditEntry",
     "Failures",
     "Invite",
     "InvitedPerson",
     "NameTerm",
     "PushSubscription",
+    "Reason",
     "Role",
     "SearchedName",
     "SignUpRequest",
+    "StaffAct",
     "TokenBatch",
     "TokenVersion",
     "User",

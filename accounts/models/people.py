@@ -31,6 +31,10 @@ class UserQuerySet(models.QuerySet["User"]):
         """People who are neither banned nor deleted."""
         return self.filter(banned_at__isnull=True, deleted_at__isnull=True)
 
+    def listed(self) -> "UserQuerySet":
+        """Active people whom staff did not limit: they may be recommended and found."""
+        return self.active().filter(limited_at__isnull=True)
+
 
 class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]
     """Finds people by their case-folded name; `accounts.actions.register` creates them."""
@@ -84,6 +88,10 @@ class User(AbstractBaseUser):
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
     created_at = models.DateTimeField(default=timezone.now)
     banned_at = models.DateTimeField(null=True, blank=True)
+    # No log-in before this time.
+    suspended_until = models.DateTimeField(null=True, blank=True)
+    # Since when the person is neither recommended nor found.
+    limited_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
     # Last feed read, refresh or socket; written at most once in five minutes.
     last_seen = models.DateTimeField(default=timezone.now, db_index=True)
@@ -137,6 +145,11 @@ class User(AbstractBaseUser):
     def is_active(self) -> bool:  # type: ignore[override]
         """True unless banned or deleted."""
         return self.banned_at is None and self.deleted_at is None
+
+    @property
+    def is_suspended(self) -> bool:
+        """True while staff keep the person from logging in."""
+        return self.suspended_until is not None and self.suspended_until > timezone.now()
 
     @property
     def is_staff(self) -> bool:

@@ -43,8 +43,8 @@ def log_in(
 def begin(request: HttpRequest, username: str, password: str) -> User:
     """Check the password, the first step of log-in.
 
-    Raises PasswordNotCorrected; UserBanned and ApprovalPending only for a right password;
-    RateLimited after too many failures, whatever the password.
+    Raises PasswordNotCorrected; UserBanned, Suspended and ApprovalPending only for a right
+    password; RateLimited after too many failures, whatever the password.
     """
     with attempts.login(request, username):
         try:
@@ -68,13 +68,30 @@ def finish(request: HttpRequest, user: User, client: str, code: str = "") -> Tok
 
     Raises OtpRequired without a code, OtpNotCorrected, RateLimited after too many wrong codes.
     """
-    coded = two_factor.is_on(user)
-    if coded:
-        if not code.strip():
-            raise OtpRequired
-        with attempts.code(request, user):
-            actions.check_two_factor(user, code, ip_addresses.address_of(request))
+    coded = check_code(request, user, code)
     return _issue(request, user, client, Proof(user.password, coded))
+
+
+def check_code(request: HttpRequest, user: User, code: str) -> bool:
+    """Check a code, and return True, if the person's second factor is on. Raises as `finish`."""
+    if not two_factor.is_on(user):
+        return False
+    if not code.strip():
+        raise OtpRequired
+    with attempts.code(request, user):
+        actions.check_two_factor(user, code, ip_addresses.address_of(request))
+    return True
+
+
+def identify(request: HttpRequest, username: str, password: str, code: str) -> User:
+    """Return the person with this name, password and code, whether or not they may log in.
+
+    Raises what `begin` and `finish` raise, except UserBanned and Suspended.
+    """
+    with attempts.login(request, username):
+        user = actions.person_of(username, password)
+    check_code(request, user, code)
+    return user
 
 
 def sign_up(

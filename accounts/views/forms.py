@@ -28,6 +28,7 @@ SHOWN = (
     errors.UserNotFound,
     errors.PasswordNotCorrected,
     errors.UserBanned,
+    errors.Suspended,
     errors.RegMatchError,
     errors.DuplicatedUser,
     errors.InvalidInput,

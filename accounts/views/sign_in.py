@@ -6,13 +6,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import actions, invites
+from accounts import actions, invites, queries
 from accounts.models import SignUpRequest
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import challenge, flow
-from accounts.views import forms, two_factor
-from socialsite.core.errors import OtpRequired
+from accounts.views import acts, forms, tickets, two_factor
+from socialsite.core.errors import OtpRequired, Suspended, UserBanned
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
 from socialsite.core.requests.request_budgets import READS, takes
@@ -34,8 +34,12 @@ def login(request: HttpRequest) -> HttpResponse:
             try:
                 pair = flow.finish(request, user, forms.browser(request))
             except OtpRequired:
-                return two_factor.code_form(request, two_factor.ticket_for(user))
+                return two_factor.code_form(request, tickets.for_person(user))
             return forms.entered(request, pair)
+        except (UserBanned, Suspended) as found:
+            person = queries.any_by_name(request.POST["username"].strip())
+            if person is not None:  # as it is: the password was right
+                return acts.outside(request, person, found)
         except forms.SHOWN as found:
             error = found
     return forms.form(request, "accounts/login.html", ("username",), error)

@@ -4,13 +4,9 @@ Between password and code, the form contains a signed ticket. It proves that thi
 password was entered correctly within TICKET_SECONDS. It is valid for nothing else.
 """
 
-import secrets
-
 import segno
-from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.crypto import salted_hmac
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -19,14 +15,13 @@ from accounts.credentials import two_factor
 from accounts.models import User
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import flow, guarded
-from accounts.views import forms
+from accounts.views import forms, tickets
 from socialsite.core import errors
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
 from socialsite.core.requests.request_budgets import takes
 
 TICKET_SECONDS = 300
-SALT = "accounts.login-code"
 SHOWN = (*forms.SHOWN, errors.OtpNotCorrected)
 
 
@@ -49,7 +44,7 @@ def login(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return forms.redirect(reverse("login"))
     ticket = request.POST.get("ticket", "")
-    user = _person(ticket)
+    user = tickets.person_of(ticket, TICKET_SECONDS)
     if user is None:
         late = errors.NotAuthenticated(_("That took too long. Please log in again."))
         return forms.form(request, "accounts/login.html", ("username",), late)
@@ -61,27 +56,6 @@ def login(request: HttpRequest) -> HttpResponse:
         return code_form(request, ticket)
     except SHOWN as error:
         return code_form(request, ticket, error)
-
-
-def ticket_for(user: User) -> str:
-    """Return a ticket which proves that this person's password was just checked."""
-    return signing.dumps({"user": user.pk, "password": _password_hash(user)}, salt=SALT)
-
-
-def _password_hash(user: User) -> str:
-    return salted_hmac(SALT, user.password, algorithm="sha256").hexdigest()
-
-
-def _person(ticket: str) -> User | None:
-    """Return the person of a valid ticket."""
-    try:
-        claims = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
-    except signing.BadSignature:
-        return None
-    user = User.objects.filter(pk=claims["user"]).first()
-    if user is None or not secrets.compare_digest(claims["password"], _password_hash(user)):
-        return None
-    return user
 
 
 # --- settings -----------------------------------------------------------------------------------

@@ -45,14 +45,20 @@ class Hydration:
     """The cards of one page, in as few round trips as possible.
 
     `followed_only` excludes posts of people whom the reader does not follow: a cached inbox may
-    still contain those of somebody who was just unfollowed (T41).
+    still contain those of somebody who was just unfollowed (T41). `listed_only` excludes posts of
+    people whom staff limited, and reposts of them.
     """
 
     def __init__(
-        self, reader: Reader, companion: Companion | None = None, *, followed_only: bool = False
+        self,
+        reader: Reader,
+        companion: Companion | None = None,
+        *,
+        followed_only: bool = False,
+        listed_only: bool = False,
     ) -> None:
         self._reader, self._companion = reader, companion
-        self._followed_only = followed_only
+        self._followed_only, self._listed_only = followed_only, listed_only
         self._likely: set[int] = set()
         self._posts = Posts()
         self._people = accounts_queries.Cards()
@@ -97,6 +103,8 @@ class Hydration:
             if person is not None and author in people:
                 whole: Mapping[str, Any] = person
                 self._faces[author] = {name: whole[name] for name in AUTHOR_FIELDS}
+        if self._listed_only:
+            found = [one for one in found if self._is_listed(one)]
         cards: dict[int, Card] = {}
         for one in found:
             card = self._card(one)
@@ -123,6 +131,11 @@ class Hydration:
             return None
         seen = shows(self._reader, facts["author"], facts["visibility"], facts["named"])
         return facts if seen else None
+
+    def _is_listed(self, facts: Facts) -> bool:
+        known = self._people.known
+        writers = (known.get(facts["author"]), known.get(facts["ref_author"] or 0))
+        return not any(one is not None and one.get("is_limited") for one in writers)
 
     def _card(self, facts: Facts) -> Card | None:
         """Return the card for this reader; None if the author is banned or closed."""

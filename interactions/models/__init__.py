@@ -5,6 +5,7 @@ A `Subject` is what they refer to.
 Writes belong to `interactions.actions`, reads for pages and the API to `interactions.queries`.
 """
 
+from accounts.models import Reason
 from interactions.models.bookmarks import Bookmark
 from interactions.models.checks import CountCheck
 from interactions.models.comments import Comment, CommentContent
@@ -15,7 +16,7 @@ from interactions.models.notifications import (
     NotificationCause,
     NotificationReader,
 )
-from interactions.models.reports import REPORTABLE, Case, Outcome, Reason, Report, ReportedKind
+from interactions.models.reports import REPORTABLE, Case, Outcome, Report, ReportedKind
 from interactions.models.rising import RisingPost
 from interactions.models.subjects import Subject, SubjectType
 from interactions.models.votes import Tally, Vote

@@ -3,6 +3,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Reason
+
 
 class ReportedKind(models.IntegerChoices):
     """The type of object that `Case.subject_id` refers to."""
@@ -14,18 +16,6 @@ class ReportedKind(models.IntegerChoices):
 
 # By name, as in addresses, the API and the audit trail.
 REPORTABLE = {kind.name.lower(): kind for kind in ReportedKind}
-
-
-class Reason(models.TextChoices):
-    """The reason of a report. The values are stored in tables and never change."""
-
-    SPAM = "spam", _("Spam or advertising")
-    ABUSE = "abuse", _("Insult or harassment")
-    HATE = "hate", _("Hate against a group of people")
-    VIOLENCE = "violence", _("Violence or threats")
-    SEXUAL = "sexual", _("Sexual content")
-    PRIVATE = "private", _("Private information about somebody")
-    OTHER = "other", _("Something else")
 
 
 class Outcome(models.TextChoices):

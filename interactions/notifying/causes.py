@@ -343,6 +343,11 @@ def _notify_of_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> N
     sync([cause], lambda: True, str(detail.get("reason", "")))
 
 
+def of_decision(user_id: int, ref: int) -> None:
+    """Notify a person of a decision of staff about them; `ref` is different for each."""
+    sync([Cause(user_id, kinds.DECIDED, user_id, 0, actor_id=0, ref=ref)], lambda: True)
+
+
 def _exists(post_id: int) -> bool:
     return not feeds_queries.texts([post_id])[post_id].is_deleted
 

@@ -24,6 +24,7 @@ SENTENCES = {
     ("poll", "post"): gettext_lazy("A poll of %(who)s in which you voted has ended"),
     ("moderation", "post"): gettext_lazy("The site's staff removed your post"),
     ("moderation", "comment"): gettext_lazy("The site's staff removed your comment"),
+    ("moderation", "user"): gettext_lazy("The site's staff decided about your account"),
 }
 
 # Sentences about events that no person caused.
@@ -69,6 +70,8 @@ def address(item: Item, name: str) -> str:
         if item["actor_count"] == 1:
             return reverse("profile", args=[item["actors"][0]["username"]])
         return reverse("profile_followers", args=[name])
+    if item["kind"] == "moderation" and item["subject"]["type"] == "user":
+        return reverse("acts")
     if item["post_id"] is None:
         return ""
     if item["subject"]["type"] == "comment":

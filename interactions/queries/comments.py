@@ -281,12 +281,14 @@ def _card(
     attrs, author = row["attrs"], people.get(row["author_id"])
     edited_at = row["content_row__edited_at"]
     # An account closed since the rows were read counts as gone too.
-    gone = row["deleted"] or author is None
+    if row["deleted"]:
+        author = None
+    gone = author is None
     return CommentCard(
         id=str(row["id"]),
         root_id=None if row["root_id"] is None else str(row["root_id"]),
         parent_id=None if row["parent_id"] is None else str(row["parent_id"]),
-        author=None if gone else author,
+        author=None if author is None else dict(accounts_queries.public_card(author)),
         content="" if gone else row["content_row__content"],
         created_at=iso(row["position"]),
         version=row["content_row__version"],

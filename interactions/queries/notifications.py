@@ -230,10 +230,10 @@ class _Subjects:
     def of(self, row: Notification) -> str | None:
         """Return the beginning of a group's subject, empty for a person; None if hidden."""
         kind = BY_VALUE[row.kind]
-        if kind.official:
-            return _preview(self._removed[kind.subject].get(row.subject_id, ""))
         if kind.subject == "user":
             return ""
+        if kind.official:
+            return _preview(self._removed[kind.subject].get(row.subject_id, ""))
         post = self._posts.get(row.post_id)
         if post is None:
             return None

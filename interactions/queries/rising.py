@@ -25,4 +25,4 @@ def rising(viewer: "Viewer", cursor: Position | None, size: int) -> "Page[Card]"
         return [Position(*row) for row in rows.values_list("place", "post_id")[:count]]
 
     decoration = Decoration(None if viewer is None else viewer.pk)
-    return feeds_queries.page_of(viewer, run, cursor, size, decoration)
+    return feeds_queries.page_of(viewer, run, cursor, size, decoration, listed_only=True)

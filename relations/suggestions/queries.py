@@ -39,8 +39,8 @@ class Suggestion(Person):
 def suggested(viewer: User, cursor: Position | None, size: int) -> Page[Suggestion]:
     """Return a page of people to follow, best first.
 
-    Nobody is shown whom the reader follows, with whom there is a block, who is banned, or of whom
-    the reader said that they are not interesting.
+    Nobody is shown whom the reader follows, with whom there is a block, who is banned or limited,
+    or of whom the reader said that they are not interesting.
     """
     ids = list(dict.fromkeys([*candidates.of(viewer.pk), *candidates.of(candidates.SITE)]))
     gone = set(
@@ -53,7 +53,7 @@ def suggested(viewer: User, cursor: Position | None, size: int) -> Page[Suggesti
     while len(found) < size and place < len(ids):
         step = ids[place : place + max(size, STEP)]
         asked = [ident for ident in step if ident not in gone and ident != viewer.pk]
-        shown = queries.shown_people(viewer.pk, asked)
+        shown = queries.shown_people(viewer.pk, asked, listed_only=True)
         for ident in step:
             place += 1
             person = shown.get(ident)

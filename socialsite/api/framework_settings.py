@@ -36,6 +36,8 @@ SCHEMA: dict[str, Any] = {
         "WhoseEnum": "interactions.kinds.CHOICES",
         "NotificationKindEnum": "interactions.kinds.NAMES",
         "KindEnum": "feeds.models.Kind",
+        "ActKindEnum": "accounts.models.StaffAct.Kind",
+        "AppealStateEnum": "accounts.models.Appeal.State",
         "SignUpStateEnum": "accounts.api.sign_up_serializers.SIGN_UP_STATES",
         "VideoStateEnum": "socialsite.core.models.Video.State",
     },

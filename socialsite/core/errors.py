@@ -259,6 +259,13 @@ class ApprovalPending(AppError):
     message = _("Your account is not open yet: we are still looking at your request.")
 
 
+class Suspended(AppError):
+    """Staff suspended the account for some time; shown only after a correct password."""
+
+    code, name, status = 32, "SUSPENDED", 403
+    message = _("You cannot log in at the moment: the staff suspended your account.")
+
+
 class TermsNotAccepted(AppError):
     """The terms of the site, or new ones, must be accepted first."""
 
@@ -293,3 +300,10 @@ class ChallengeNeeded(AppError):
     message = _(
         "Many accounts were created from your network: a task must be solved. Please try again."
     )
+
+
+class AlreadyAppealed(AppError):
+    """The person objected to this act before, or it is undone."""
+
+    code, name, status = 40, "ALREADY_APPEALED", 409
+    message = _("You can object once to each decision that stands.")

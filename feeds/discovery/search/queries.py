@@ -75,7 +75,7 @@ def _terms(question: Question) -> list[int]:
 def _fill(viewer: "Viewer", question: Question, runs: Iterator[_Run], size: int) -> Page[Card]:
     """Return a page of the posts that the reader may see and that match."""
     viewer_id = viewer.pk if viewer is not None and viewer.is_authenticated else None
-    hydration = Hydration(reader_of(viewer_id))
+    hydration = Hydration(reader_of(viewer_id), listed_only=True)
     kept: list[Card] = []
     # The cursor behind the last post of the page, once it is known.
     last: str | None = None

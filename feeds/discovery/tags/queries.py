@@ -125,7 +125,7 @@ def _followed(user_id: int) -> "QuerySet[TagFollow, tuple[int, str]]":
 
 def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts with a tag, newest first."""
-    return queries.page_of(viewer, partial(_places, tag.pk), cursor, size)
+    return queries.page_of(viewer, partial(_places, tag.pk), cursor, size, listed_only=True)
 
 
 def _places(tag_id: int, cursor: Position | None, count: int) -> list[Position]:
@@ -143,7 +143,7 @@ def _rows(
 def posts_of_followed(user: "User", cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts with a tag that the person follows, newest first."""
     run = partial(_newest_of, [ident for ident, _ in _followed(user.pk)])
-    return queries.page_of(user, run, cursor, size)
+    return queries.page_of(user, run, cursor, size, listed_only=True)
 
 
 def _newest_of(tag_ids: Sequence[int], cursor: Position | None, count: int) -> list[Position]:
@@ -232,9 +232,9 @@ def _posts_since(tag_ids: Collection[int], starts: Sequence[int]) -> "QuerySet[P
 
 
 def public() -> "QuerySet[PostTag]":
-    """Return the tags of public posts whose authors' accounts are open."""
+    """Return the tags of public posts of people who are listed."""
     open_accounts = {"author__banned_at__isnull": True, "author__deleted_at__isnull": True}
-    return PostTag.objects.filter(is_public=True, **open_accounts)
+    return PostTag.objects.filter(is_public=True, author__limited_at=None, **open_accounts)
 
 
 def recent_public(now: int) -> "QuerySet[PostTag]":

@@ -233,7 +233,8 @@ def _one(on: Scene, dice: random.Random) -> None:
             _edit_post(on, dice, other)
         case _:
             if dice.random() < 0.3:
-                dice.choice([accounts_actions.ban, accounts_actions.unban])(on.outlaw)
+                acts: list[Callable[..., Any]] = [accounts_actions.ban, accounts_actions.unban]
+                dice.choice(acts)(on.outlaw)
             else:
                 actions.like(on.outlaw, SubjectType.POST, post)
 

@@ -39,6 +39,8 @@ class World:
         self.users = {name: make_user(f"{name}1") for name in READERS if name != "anonymous"}
         accounts_actions.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
         accounts_actions.force_offline(self.hidden, self.users["staff"])
+        act = accounts_actions.warn(self.hidden, self.users["staff"])
+        accounts_actions.appeal(self.hidden, act.pk, "No")
         SiteSettings.objects.create(contact="staff@example.org")
         SiteDocument.objects.create(kind="rules", version=1, text_en="Be kind")
         Invite.objects.create(maker=self.users["staff"], ends_at=datetime.now(UTC))

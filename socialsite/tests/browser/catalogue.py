@@ -186,6 +186,7 @@ VIEWS = (
     View("settings-email", "/settings/email"),
     View("settings-password", "/settings/password"),
     View("settings-devices", "/settings/devices"),
+    View("settings-acts", "/settings/acts"),
     View("settings-invites", "/settings/invites", ADMIN),
     View("settings-two-factor", "/settings/two-factor"),
     View("settings-notifications", "/settings/notifications"),

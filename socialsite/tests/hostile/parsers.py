@@ -53,8 +53,7 @@ from accounts.naming import search as name_search
 from accounts.request_auth import authentication, service_keys
 from accounts.sign_in import challenge, known_devices
 from accounts.tests.push import endpoint
-from accounts.views import link_cookie
-from accounts.views import two_factor as two_factor_pages
+from accounts.views import link_cookie, tickets
 from feeds.content.polls import definition
 from feeds.content.previews import addresses, encodings, markup, pages
 from feeds.discovery.search import cursors, indexing
@@ -402,7 +401,7 @@ PARSERS = [
     Parser("a link of a mail", serializers.TOKEN_MAX, links.read_email),
     Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
-    Parser("a ticket", BODY, two_factor_pages._person),
+    Parser("a ticket", BODY, lambda value: tickets.person_of(value, 300)),
     Parser("a solved task", challenge.SOLUTION_MAX, challenge._signature),
     Parser("the salt of a solved task", challenge.SOLUTION_MAX // 2, salted),
     Parser("a known device", LINE, signed_by_nobody),

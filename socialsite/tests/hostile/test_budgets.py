@@ -104,6 +104,8 @@ BODIES = {
     "auth/introspect": {"token": "x"},
     "login": {"username": "alice1", "password": "x"},
     "auth/login": {"username": "alice1", "password": "x"},
+    "auth/acts": {"username": "alice1", "password": "x"},
+    "auth/appeal": {"username": "alice1", "password": "x", "act": "1", "text": "No"},
     "recover": {"email": "a@example.org"},
     "auth/recover": {"email": "a@example.org"},
 }
@@ -210,7 +212,8 @@ def test_every_address_takes_from_a_budget_by_every_method_that_writes(
 # Reads that take from no budget: forms, which read next to nothing; data in memory; and the first
 # page of one's home feed, which is cheap.
 FREE_READS = {
-    *("login", "login/code", "register", "recover", "settings/email", "settings/password"),
+    *("login", "login/code", "login/appeal", "register", "recover"),
+    *("settings/email", "settings/password"),
     *("settings/two-factor", "settings/profile", f"{V1}feed", ""),
 }
 
@@ -297,6 +300,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "notification": lambda w: w.send("post", "notifications/read"),
     "push": lambda w: w.send("delete", "me/push"),
     "account": lambda w: w.send("post", "auth/password"),
+    "appeal": lambda w: w.send("post", "users/me/acts/1/appeal"),
     "invite": lambda w: w.send("post", "invites"),
     "devices": lambda w: w.send("get", "auth/devices"),
     "login": lambda w: w.send("post", "auth/login", w.guest),

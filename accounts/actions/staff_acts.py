@@ -1,0 +1,102 @@
+"""Records of acts of staff: the person reads the reason, and each act can be undone."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.actions.mails import request_mail
+from accounts.events import StaffActed
+from accounts.models import Appeal, Reason, StaffAct, User
+from socialsite.core.errors import InvalidInput, NotFound
+from socialsite.core.events import publish
+from socialsite.core.ids import new_id
+from socialsite.core.text import clean
+
+Kind = StaffAct.Kind
+# Acts after which the person may not come by, or which they must know at once.
+MAILED = (Kind.WARN, Kind.LIMIT, Kind.SUSPEND, Kind.BAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Why staff act, for the person to read: a value of `Reason` or "", and words."""
+
+    reason: str = ""
+    words: str = ""
+
+    def checked(self) -> "Grounds":
+        """Return them as they are stored. Raises InvalidInput (`reason`, `words`)."""
+        words = clean(self.words)
+        if self.reason and self.reason not in Reason.values:
+            raise InvalidInput(fields={"reason": [_("Choose one of the reasons.")]})
+        if len(words) > StaffAct.WORDS_MAX:
+            limit = {"limit": StaffAct.WORDS_MAX}
+            raise InvalidInput(fields={"words": [_("At most %(limit)s characters.") % limit]})
+        return Grounds(self.reason, words)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the person reads whose appeal against an act is granted by undoing it."""
+
+    act_id: int = 0
+    words: str = ""
+
+
+NO_GROUNDS, NO_ANSWER = Grounds(), Answer()
+
+
+def record(
+    kind: StaffAct.Kind,
+    user: User,
+    actor: User | None,
+    grounds: Grounds,
+    *,
+    until: datetime | None = None,
+    taken: str = "",
+) -> StaffAct:
+    """Record an act in its transaction; the person is told. Raises InvalidInput for its grounds."""
+    known = grounds.checked()
+    act = StaffAct.objects.create(
+        kind=kind,
+        user=user,
+        actor=actor,
+        reason=known.reason,
+        words=known.words,
+        until=until,
+        taken=taken,
+        created_at=timezone.now(),
+    )
+    publish(StaffActed(user.pk, new_id()))
+    if kind in MAILED and user.email:
+        request_mail("staff_act", user.pk, "")
+    return act
+
+
+def end(kind: StaffAct.Kind, user: User, actor: User | None, answer: Answer = NO_ANSWER) -> None:
+    """Mark the standing acts of a kind as undone, and grant the open appeals against them."""
+    rows = StaffAct.objects.filter(user=user, kind=kind, undone_at=None)
+    for act in rows.select_for_update().order_by("pk"):
+        end_one(act, actor, answer)
+
+
+def end_one(act: StaffAct, actor: User | None, answer: Answer = NO_ANSWER) -> None:
+    """Mark a locked act as undone, and grant its appeal if it is open.
+
+    Raises NotFound if the `answer` is to an appeal that is not open any more.
+    """
+    act.undone_at, act.undone_by = timezone.now(), actor
+    act.taken = ""
+    act.save(update_fields=["undone_at", "undone_by", "taken"])
+    appeals = Appeal.objects.filter(pk=act.pk, state=Appeal.State.OPEN)
+    words = answer.words if answer.act_id == act.pk else ""
+    granted = appeals.update(
+        state=Appeal.State.GRANTED, decided_by=actor, decided_at=act.undone_at, answer=words
+    )
+    if answer.act_id == act.pk and not granted:
+        raise NotFound
+    if granted and act.user.email:
+        request_mail("appeal_decided", act.user_id, "")
+    publish(StaffActed(act.user_id, new_id()))
