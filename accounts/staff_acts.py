@@ -25,7 +25,10 @@ class AppealBody(TypedDict):
 
 
 class ActBody(TypedDict):
-    """One act; `words` are from staff, `reason` is a value of `Reason` or ""."""
+    """One act; `words` are from staff, `reason` is a value of `Reason` or "".
+
+    `subject_id` is the post or comment that was deleted.
+    """
 
     id: str
     kind: str
@@ -35,6 +38,7 @@ class ActBody(TypedDict):
     created_at: str
     undone_at: str | None
     may_appeal: bool
+    subject_id: str | None
     appeal: AppealBody | None
 
 
@@ -59,6 +63,7 @@ def body(act: StaffAct) -> ActBody:
         created_at=iso_of(act.created_at),
         undone_at=_time(act.undone_at),
         may_appeal=appeal is None and act.undone_at is None,
+        subject_id=str(act.subject_id) if act.subject_id else None,
         appeal=None if appeal is None else _appeal(appeal),
     )
 
@@ -82,11 +87,13 @@ def in_words(act: ActBody) -> dict[str, str]:
     effects = {
         Kind.WARN: _("Nothing else changed. Please read the rules of this site."),
         Kind.LIMIT: _("Neither you nor your posts are recommended or found by a search."),
-        Kind.SUSPEND: _("You cannot log in until then. What you wrote stays."),
+        Kind.SUSPEND: _("You cannot log in until this time. What you wrote stays."),
         Kind.BAN: _("You cannot log in, and nobody sees what you wrote."),
         Kind.TAKE_AVATAR: _("You may choose another picture."),
         Kind.TAKE_BANNER: _("You may choose another picture."),
         Kind.TAKE_BIO: _("You may write another text."),
+        Kind.DELETE_POST: _("Nobody sees it any more."),
+        Kind.DELETE_COMMENT: _("Nobody sees it any more."),
     }
     known = act["reason"] in Reason.values
     return {

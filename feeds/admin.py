@@ -75,8 +75,8 @@ class PostAdmin(ReadOnlyAdmin):
     change_list_template = "admin/feeds/posts.html"
     change_form_template = "admin/feeds/post.html"
 
-    list_display = ("id", "author", "kind", "visibility", "mode", "is_deleted")
-    list_filter = ("kind", "visibility", "mode", "is_deleted")
+    list_display = ("id", "author", "kind", "visibility", "mode", "is_deleted", "is_removed")
+    list_filter = ("kind", "visibility", "mode", "is_deleted", "is_removed")
     list_select_related = ("author",)
     search_fields = ("=id", "=author__username_key")
     actions = ("delete_posts",)
@@ -84,7 +84,9 @@ class PostAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("Delete the selected posts"))
     def delete_posts(self, request: HttpRequest, queryset: "QuerySet[Post]") -> None:
         """Delete as staff."""
-        for ident in queryset.filter(is_deleted=False).values_list("pk", flat=True):
+        for ident in queryset.filter(is_deleted=False, is_removed=False).values_list(
+            "pk", flat=True
+        ):
             actions.delete(staff_of(request), ident, address_of(request))
 
     # --- why a post is in a feed ----------------------------------------------------------------

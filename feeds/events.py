@@ -40,12 +40,12 @@ class _RepostEvent(_PostEvent):
 
 @dataclass(frozen=True, slots=True)
 class PostReposted(_RepostEvent):
-    """The post is a repost; published besides PostPublished."""
+    """The post is a repost; published besides PostPublished and PostRestored."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepostDeleted(_RepostEvent):
-    """The repost is deleted; published besides PostDeleted."""
+    """The repost is gone; published besides PostDeleted and PostRemoved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,16 @@ class PostPreviewed(_PostEvent):
 @dataclass(frozen=True, slots=True)
 class PollEnded(_PostEvent):
     """The poll of the post is closed for good: no vote follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostRemoved(_PostEvent):
+    """Staff deleted the post: nobody sees it, and it may come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostRestored(_PostEvent):
+    """A removed post is shown again, at its place."""
 
 
 @dataclass(frozen=True, slots=True)

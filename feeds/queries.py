@@ -267,8 +267,8 @@ def was_pulled_before(post: Post) -> bool:
 
 
 def reposts() -> PostQuerySet:
-    """Return reposts that are not deleted, for counting them by what they show (`ref_post`)."""
-    return Post.objects.filter(ref_post__isnull=False, is_deleted=False)
+    """Return reposts that are there, for counting them by what they show (`ref_post`)."""
+    return Post.objects.filter(ref_post__isnull=False, is_deleted=False, is_removed=False)
 
 
 def reposts_without_words(user_id: int) -> PostQuerySet:
@@ -298,13 +298,14 @@ def _post_counts(author_ids: Iterable[int]) -> "QuerySet[AuthorHead, tuple[int, 
 
 
 class PostText(NamedTuple):
-    """A post: its author, words and kind, whether it is deleted, and whose post it reposts."""
+    """A post: its author, words and kind, whether it is there, and whose post it reposts."""
 
     author_id: int
     title: str
     note: str
     content: str
     is_deleted: bool
+    is_removed: bool
     ref_author_id: int | None
     poll: Definition | None
     kind: str
@@ -358,8 +359,7 @@ def _texts(posts: PostQuerySet) -> dict[int, PostText]:
         "pk",
         "author_id",
         *words,
-        "is_deleted",
-        "ref_post__author_id",
+        *("is_deleted", "is_removed", "ref_post__author_id"),
         "content_row__poll",
         "kind",
     )

@@ -5,13 +5,21 @@ from functools import partial
 
 from django.db import transaction
 
+from accounts import actions as accounts_actions
 from accounts.models import User
-from feeds import cache, queries, tiers
+from feeds import actions, cache, queries, tiers
 from feeds.actions import publishing
 from feeds.delivery.fanout import new_post_hints, plan
 from feeds.delivery.inbox import sync
 from feeds.discovery.search import indexing
-from feeds.events import PostDeleted, PostEdited, PostPreviewed, PostPublished
+from feeds.events import (
+    PostDeleted,
+    PostEdited,
+    PostPreviewed,
+    PostPublished,
+    PostRemoved,
+    PostRestored,
+)
 from feeds.models import Draft, DraftImage, InboxEntry, Post, PostImage, PostQuerySet
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
@@ -58,6 +66,12 @@ def is_in_a_visible_post(picture: Media, viewer_id: int) -> bool:
 def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
     """Return the posts with these pictures that a reader may see."""
     return visible_to(viewer_id).filter(pictures__media_id__in=media_ids)
+
+
+# How an undo restores a post that staff deleted.
+accounts_actions.removals[accounts_actions.ActKind.DELETE_POST] = accounts_actions.Removal(
+    actions.restore, actions.finish_removal
+)
 
 
 @on(FollowCreated, FollowCanceled, within=True)
@@ -109,8 +123,10 @@ def update_caches_of_deletion(event: PostDeleted) -> None:
     cache.deleted(post.author_id, Position(post.position, post.pk))
 
 
-@on(PostEdited, PostPreviewed, after=True)
-def update_caches_of_edit(event: PostEdited | PostPreviewed) -> None:
+@on(PostEdited, PostPreviewed, PostRemoved, PostRestored, after=True)
+def update_caches_of_edit(
+    event: PostEdited | PostPreviewed | PostRemoved | PostRestored,
+) -> None:
     """Update the caches again, in case the process died after the commit."""
     cache.edited(event.id)
 
@@ -172,7 +188,9 @@ def clean_cached_inboxes(event: PostDeleted) -> None:
         cache.clean(followers[start : start + BATCH], Position(post.position, post.pk))
 
 
-@on(PostPublished, PostEdited, PostDeleted)
-def index_words(event: PostPublished | PostEdited | PostDeleted) -> None:
+@on(PostPublished, PostEdited, PostDeleted, PostRemoved, PostRestored)
+def index_words(
+    event: PostPublished | PostEdited | PostDeleted | PostRemoved | PostRestored,
+) -> None:
     """Make the search index agree with the present words of the post."""
     indexing.refresh(event.id)

@@ -83,6 +83,11 @@ class CommentDeleted(_CommentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class CommentRestored(_CommentEvent):
+    """A comment that staff deleted is in its thread again."""
+
+
+@dataclass(frozen=True, slots=True)
 class NotificationsBehind(DomainEvent):
     """A fact affects more notifications than one transaction updates.
 

@@ -4,6 +4,7 @@ from functools import partial
 
 from django.db import transaction
 
+from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from accounts.events import StaffActed, UserBanned, UserUnbanned
 from feeds.events import (
@@ -11,7 +12,9 @@ from feeds.events import (
     PostDeleted,
     PostEdited,
     PostPublished,
+    PostRemoved,
     PostReposted,
+    PostRestored,
     RepostDeleted,
 )
 from interactions import actions, cache, queries
@@ -21,6 +24,7 @@ from interactions.events import (
     Commented,
     CommentEdited,
     CommentPinned,
+    CommentRestored,
     CommentSettingsChanged,
     CommentUnpinned,
     Liked,
@@ -105,24 +109,30 @@ def invalidate_vote_again(event: Voted) -> None:
     cache.invalidate(event.post_id, event.user_id)
 
 
-@on(Commented, CommentDeleted, after=True)
-def invalidate_counts_again(event: Commented | CommentDeleted) -> None:
+@on(Commented, CommentDeleted, CommentRestored, after=True)
+def invalidate_counts_again(event: Commented | CommentDeleted | CommentRestored) -> None:
     """Repeat the cache invalidation after the commit of a comment, or of its deletion."""
     cache.invalidate(event.post_id)
 
 
-@on(Commented, CommentDeleted, after=True)
-def invalidate_reply_counts_again(event: Commented | CommentDeleted) -> None:
+@on(Commented, CommentDeleted, CommentRestored, after=True)
+def invalidate_reply_counts_again(event: Commented | CommentDeleted | CommentRestored) -> None:
     """Repeat it for counts of replies; a new reply matters if its author was banned meanwhile."""
-    if isinstance(event, CommentDeleted) or event.author_id not in accounts_queries.cards(
+    if not isinstance(event, Commented) or event.author_id not in accounts_queries.cards(
         [event.author_id]
     ):
         cache.GONE.invalidate(queries.above(event.id))
 
 
+# How an undo restores a comment that staff deleted; without it, its deletion is final already.
+accounts_actions.removals[accounts_actions.ActKind.DELETE_COMMENT] = accounts_actions.Removal(
+    actions.restore_comment, lambda comment_id: None
+)
+
+
 # --- reports ------------------------------------------------------------------------------------
-@on(PostDeleted)
-def close_reports_of_post(event: PostDeleted) -> None:
+@on(PostDeleted, PostRemoved)
+def close_reports_of_post(event: PostDeleted | PostRemoved) -> None:
     """Close the case of a deleted post."""
     actions.close_reports_of(ReportedKind.POST, event.id)
 
@@ -146,9 +156,11 @@ def notify_of_like(event: Liked | Unliked) -> None:
     causes.of_like(event.subj_type, event.subj_id, event.user_id)
 
 
-@on(Commented, CommentDeleted)
-def notify_of_comment(event: Commented | CommentDeleted) -> None:
+@on(Commented, CommentDeleted, CommentRestored)
+def notify_of_comment(event: Commented | CommentDeleted | CommentRestored) -> None:
     """Notify the author of the post, the person answered, and the people named."""
+    if isinstance(event, CommentRestored):
+        causes.revive(event.post_id, event.id)
     causes.of_comment(event.id)
 
 
@@ -182,6 +194,18 @@ def notify_of_edit(event: PostEdited) -> None:
     causes.of_edit(event.id, event.version)
     if event.narrowed:
         causes.of_audience(event.id)
+
+
+@on(PostRemoved, PostRestored)
+def notify_of_removal(event: PostRemoved | PostRestored) -> None:
+    """Notify the author of a post that staff deleted."""
+    causes.of_removal(event.id)
+
+
+@on(PostRemoved, PostRestored, within=True)
+def invalidate_unread_of_removed(event: PostRemoved | PostRestored) -> None:
+    """Invalidate on commit the unread counts of people who see less now, or more."""
+    causes.of_audience(event.id)
 
 
 @on(PostEdited, within=True)

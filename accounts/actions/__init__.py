@@ -58,7 +58,8 @@ from accounts.actions.site import (
     save_announcement,
     set_logo,
 )
-from accounts.actions.staff_acts import NO_GROUNDS, Grounds
+from accounts.actions.staff_acts import NO_GROUNDS, Grounds, Removal, record_removal, removals
+from accounts.actions.staff_acts import Kind as ActKind
 from accounts.actions.terms import accept_terms, check_terms
 from accounts.actions.two_factor import (
     begin_two_factor,
@@ -72,9 +73,11 @@ from accounts.audit import Act, note
 __all__ = [
     "NO_GROUNDS",
     "Act",
+    "ActKind",
     "Confirmed",
     "Grounds",
     "Proof",
+    "Removal",
     "accept_terms",
     "announce",
     "appeal",
@@ -111,11 +114,13 @@ __all__ = [
     "promote",
     "publish_document",
     "purge_requests",
+    "record_removal",
     "recover",
     "refresh",
     "refuse",
     "refuse_appeal",
     "register",
+    "removals",
     "remove_email",
     "renew_recovery_codes",
     "request_account",

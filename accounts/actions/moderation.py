@@ -227,7 +227,7 @@ def undo(
 
 @db.atomic
 def _undo_rest(act: StaffAct, actor: User | None, address: str, answer: Answer) -> None:
-    """Undo an act that still stands: a warning, something taken, a suspension that is over."""
+    """Undo an act that still stands: a warning, something taken or deleted, a past suspension."""
     check_over(actor, act.user)
     act = StaffAct.objects.select_for_update().select_related("user").get(pk=act.pk)
     if act.undone_at is not None:
@@ -238,7 +238,14 @@ def _undo_rest(act: StaffAct, actor: User | None, address: str, answer: Answer) 
 
 
 def _give_back(act: StaffAct) -> None:
-    """Put back what was taken from a profile, unless the person has something new there."""
+    """Restore a post or comment, or what was taken from a profile.
+
+    The person may have something new there, which stays.
+    """
+    if act.kind in staff_acts.removals:
+        if act.taken:
+            staff_acts.removals[act.kind].restore(act.subject_id)
+        return
     for part, (column, kind) in PARTS.items():
         if act.kind == kind and act.taken:
             if not getattr(act.user, column):
@@ -249,7 +256,7 @@ def _give_back(act: StaffAct) -> None:
 
 @db.atomic
 def forget_taken(limit: int = 100) -> int:
-    """Forget what was taken from profiles TAKEN_DAYS ago: it cannot be given back any more.
+    """Forget what was taken TAKEN_DAYS ago: it cannot be given back any more.
 
     Returns the number of acts.
     """
@@ -260,7 +267,9 @@ def forget_taken(limit: int = 100) -> int:
         names = [act.taken]
         act.taken = ""
         act.save(update_fields=["taken"])
-        if act.kind != Kind.TAKE_BIO:
+        if act.kind in staff_acts.removals:
+            staff_acts.removals[act.kind].forget(act.subject_id)
+        elif act.kind != Kind.TAKE_BIO:
             pictures.release(act.user_id, file_names=names)
     return len(acts)
 

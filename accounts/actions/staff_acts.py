@@ -1,7 +1,9 @@
 """Records of acts of staff: the person reads the reason, and each act can be undone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -73,6 +75,37 @@ def record(
     if kind in MAILED and user.email:
         request_mail("staff_act", user.pk, "")
     return act
+
+
+def record_removal(
+    kind: StaffAct.Kind, user_id: int, actor: User | None, grounds: Grounds, *, subject_id: int
+) -> None:
+    """Record the deletion of a post or comment, whose app tells the person.
+
+    Raises InvalidInput for the grounds.
+    """
+    known = grounds.checked()
+    StaffAct.objects.create(
+        kind=kind,
+        user_id=user_id,
+        actor=actor,
+        subject_id=subject_id,
+        reason=known.reason,
+        words=known.words,
+        taken=StaffAct.KEPT,
+        created_at=timezone.now(),
+    )
+
+
+class Removal(NamedTuple):
+    """How an app restores what staff deleted, and how it makes the deletion final, by id."""
+
+    restore: Callable[[int], None]
+    forget: Callable[[int], None]
+
+
+# By kind of act; apps above this one fill it.
+removals: dict[str, Removal] = {}
 
 
 def end(kind: StaffAct.Kind, user: User, actor: User | None, answer: Answer = NO_ANSWER) -> None:

@@ -41,6 +41,9 @@ class ActSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     undone_at = serializers.DateTimeField(allow_null=True)
     may_appeal = serializers.BooleanField()
+    subject_id = serializers.CharField(
+        allow_null=True, help_text="the post or comment that was deleted"
+    )
     appeal = AppealSerializer(allow_null=True)
 
 

@@ -22,7 +22,7 @@ class Reason(models.TextChoices):
 class StaffAct(models.Model):
     """One act with the reason that the person reads. It stands until it is undone."""
 
-    WORDS_MAX = 1000
+    WORDS_MAX, KEPT = 1000, "kept"
 
     class Kind(models.TextChoices):
         """What was done. The values are stored and never change."""
@@ -34,6 +34,8 @@ class StaffAct(models.Model):
         TAKE_AVATAR = "take_avatar", _("Profile picture removed")
         TAKE_BANNER = "take_banner", _("Banner removed")
         TAKE_BIO = "take_bio", _("Text of the profile removed")
+        DELETE_POST = "delete_post", _("Post deleted")
+        DELETE_COMMENT = "delete_comment", _("Comment deleted")
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     kind = models.CharField(max_length=16, choices=Kind.choices, verbose_name=_("kind"))
@@ -49,6 +51,8 @@ class StaffAct(models.Model):
         related_name="+",
         verbose_name=_("staff member"),
     )
+    # The post or comment; 0 for an act on the person.
+    subject_id = models.BigIntegerField(default=0, verbose_name=_("post or comment"))
     # Empty for an act without one.
     reason = models.CharField(
         max_length=16, choices=Reason.choices, blank=True, default="", verbose_name=_("reason")
@@ -57,8 +61,10 @@ class StaffAct(models.Model):
         max_length=WORDS_MAX, blank=True, default="", verbose_name=_("words to the person")
     )
     until = models.DateTimeField(null=True, verbose_name=_("until"))
-    # What an undo puts back.
-    taken = models.CharField(max_length=User.BIO_MAX, blank=True, default="")
+    # What an undo puts back: a text, a file, KEPT for a post or a comment; empty for nothing.
+    taken = models.CharField(
+        max_length=User.BIO_MAX, blank=True, default="", verbose_name=_("can be given back")
+    )
     created_at = models.DateTimeField(verbose_name=_("created"))
     undone_at = models.DateTimeField(null=True, verbose_name=_("undone"))
     undone_by = models.ForeignKey(

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from feeds import cache, tiers
+from feeds.actions import removing
 from feeds.actions.post_rules import compose, pictures_of, words_of_repost
 from feeds.content import audiences
 from feeds.content.polls.definition import Given
@@ -276,14 +277,17 @@ def refresh_video(media_id: int) -> None:
 
 
 @db.atomic
-def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> None:
+def delete(
+    actor: "User",
+    post_id: int,
+    address: str = "",
+    grounds: accounts_actions.Grounds = accounts_actions.NO_GROUNDS,
+) -> None:
     """Delete a post: its author, or staff; deleting twice changes nothing.
 
     Erases its former versions. Emits PostDeleted, and RepostDeleted when it is one. Reposts of it
-    stay: they say it is gone.
-
-    What staff delete is noted in the audit trail, with the address they did it from and the kind of
-    `reason`, which the author is told.
+    stay: they say it is gone. What staff delete is removed instead, so that they can restore it
+    (`removing`); the author reads their `grounds`.
 
     Raises NotFound when there is no such post or the actor may not see it, Forbidden when it is
     somebody else's, TwoFactorNeeded for staff who may not use their powers yet.
@@ -297,27 +301,39 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
         raise Forbidden if seen else NotFound
     if post.is_deleted:
         return
-    Post.objects.filter(pk=post_id).update(is_deleted=True)
+    if not own:
+        if not post.is_removed:
+            removing.remove(actor, post, address, grounds)
+        return
+    _erase(post)
+
+
+@db.atomic
+def finish_removal(post_id: int) -> None:
+    """Delete a removed post for good."""
+    post = Post.objects.select_for_update().filter(pk=post_id, is_removed=True).first()
+    if post is not None and not post.is_deleted:
+        _erase(post)
+
+
+def _erase(post: Post) -> None:
+    """Delete a locked post."""
+    Post.objects.filter(pk=post.pk).update(is_deleted=True)
     heads = AuthorHead.objects.filter(author_id=post.author_id, post_count__gt=0)
     heads.update(
         post_count=F("post_count") - 1,
-        named_count=F("named_count") - int(post.visibility in NAMED),
+        named_count=F("named_count") - int(post.visibility in NAMED or post.is_removed),
     )
     # After the head, as `_publish` does: the two would wait for each other.
     _release_words(post)
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
-    if post.ref_post is not None:
+    if post.ref_post is not None and not post.is_removed:
         shown = post.ref_post
         events.publish(
             RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
         )
     place = Position(post.position, post.pk)
     transaction.on_commit(partial(cache.deleted, post.author_id, place), robust=True)
-    if not own:
-        detail = {"author": str(post.author_id)} | ({"reason": reason} if reason else {})
-        accounts_actions.note(
-            actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address
-        )
 
 
 def _release_words(post: Post) -> None:

@@ -125,6 +125,8 @@ class _Case:
         name = str(post.author_id) if author is None else author.username
         if post.is_deleted:
             self._add(Code.DELETED)
+        elif post.is_removed:
+            self._add(Code.REMOVED)
         if author is None or author.deleted_at is not None:
             self._add(Code.AUTHOR_CLOSED, author=name)
         elif author.banned_at is not None:

@@ -15,6 +15,7 @@ class Code(StrEnum):
     NO_READER = "no_reader"
     NO_POST = "no_post"
     DELETED = "deleted"
+    REMOVED = "removed"
     AUTHOR_BANNED = "author_banned"
     AUTHOR_CLOSED = "author_closed"
     NOT_FOLLOWED = "not_followed"
@@ -64,6 +65,7 @@ _TEXTS = {
     Code.NO_READER: "There is no such reader; a guest has no home feed.",
     Code.NO_POST: "There is no such post.",
     Code.DELETED: "The post is deleted.",
+    Code.REMOVED: "Staff removed the post.",
     Code.AUTHOR_BANNED: "The author @{author} is banned.",
     Code.AUTHOR_CLOSED: "The account of the author @{author} is closed.",
     Code.NOT_FOLLOWED: "The reader does not follow the author @{author}.",

@@ -167,7 +167,8 @@ def written(post: Post) -> Card:
 
 @compiled
 def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
-    return Post.objects.filter(pk__in=ids, is_deleted=False).values_list(*COLUMNS.values())
+    there = Post.objects.filter(pk__in=ids, is_deleted=False, is_removed=False)
+    return there.values_list(*COLUMNS.values())
 
 
 def _named(ids: Collection[int]) -> Mapping[int, list[int]]:

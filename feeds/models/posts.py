@@ -1,7 +1,7 @@
 """Posts, their words, versions and pictures; the authors that staff recommend.
 
-`Post` is an author's outbox: an index row in which only `is_deleted` and `visibility` ever change.
-The text is in `PostContent`, its former versions are in `PostVersion`.
+`Post` is an author's outbox: an index row in which only `is_deleted`, `is_removed` and `visibility`
+ever change. The text is in `PostContent`, its former versions are in `PostVersion`.
 """
 
 from typing import Any, ClassVar
@@ -59,9 +59,12 @@ class PostQuerySet(models.QuerySet["Post"]):
     """Composable filters over posts."""
 
     def alive(self) -> "PostQuerySet":
-        """Exclude deleted posts and posts of banned or closed accounts."""
+        """Exclude deleted and removed posts, and posts of banned or closed accounts."""
         return self.filter(
-            is_deleted=False, author__banned_at__isnull=True, author__deleted_at__isnull=True
+            is_deleted=False,
+            is_removed=False,
+            author__banned_at__isnull=True,
+            author__deleted_at__isnull=True,
         )
 
     def newest_first(self) -> "PostQuerySet":
@@ -85,6 +88,8 @@ class Post(models.Model):
     # Publish time by the database's clock, Unix ms.
     position = models.BigIntegerField()
     is_deleted = models.BooleanField(default=False)
+    # Staff deleted it, and may restore it: it stays in every list, and nobody sees it.
+    is_removed = models.BooleanField(default=False)
     mode = models.PositiveSmallIntegerField(choices=Mode.choices, default=Mode.ALL)
 
     objects = PostQuerySet.as_manager()

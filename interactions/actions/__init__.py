@@ -5,7 +5,7 @@ Likes, reposts and bookmarks of one object wait neither for that lock nor for ea
 """
 
 from interactions.actions.bookmarks import bookmark, unbookmark
-from interactions.actions.comments import comment, delete_comment, edit_comment
+from interactions.actions.comments import comment, delete_comment, edit_comment, restore_comment
 from interactions.actions.counts import FOLD_MAX, count_repost, fold_counts
 from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import (
@@ -50,6 +50,7 @@ __all__ = [
     "pin",
     "read_notifications",
     "report",
+    "restore_comment",
     "set_comment_status",
     "unbookmark",
     "unlike",

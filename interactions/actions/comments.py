@@ -16,8 +16,8 @@ from feeds import queries as feeds_queries
 from interactions import cache, queries
 from interactions.actions.pins import remove_pin
 from interactions.actions.subjects import locked_subject
-from interactions.events import CommentDeleted, Commented, CommentEdited
-from interactions.models import Comment, CommentContent, Subject
+from interactions.events import CommentDeleted, Commented, CommentEdited, CommentRestored
+from interactions.models import Comment, CommentContent, Like, Subject, SubjectType
 from socialsite.core import db
 from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound, StaleVersion
 from socialsite.core.events import publish
@@ -114,13 +114,18 @@ def edit_comment(user: "User", comment_id: int, content: str, version: int) -> N
 
 
 @db.atomic
-def delete_comment(user: "User", comment_id: int, address: str = "", reason: str = "") -> Comment:
+def delete_comment(
+    user: "User",
+    comment_id: int,
+    address: str = "",
+    grounds: accounts_actions.Grounds = accounts_actions.NO_GROUNDS,
+) -> Comment:
     """Delete a comment as its author, the post's author, or staff. Publishes CommentDeleted.
 
     Deleting twice changes nothing. A comment with live replies leaves a tombstone. A deletion by
-    staff is recorded in the audit trail with the IP address and the kind of `reason`, which the
-    comment's author is shown. Raises NotFound if there is no such comment for the person, Forbidden
-    if it is not theirs, TwoFactorNeeded for staff without two-factor authentication.
+    staff can be undone (`restore_comment`); the comment's author reads their `grounds`. Raises
+    NotFound if there is no such comment for the person, Forbidden if it is not theirs,
+    TwoFactorNeeded for staff without two-factor authentication.
     """
     comment = Comment.objects.select_related("subject").filter(pk=comment_id).first()
     if comment is None:
@@ -136,18 +141,7 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
     comment.subject = subject
     if comment.deleted:
         return comment
-    comment.deleted, comment.attrs = True, comment.attrs & Comment.Attr.BY_AUTHOR
-    comment.save(update_fields=["deleted", "attrs"])
-    # A wrong count, after a restore for instance, must not prevent deletion (`recount` fixes it).
-    subject.comment_count = max(0, subject.comment_count - 1)
-    remove_pin(subject, comment_id)
-    subject.save(update_fields=["comment_count", "pins", "updated_at"])
-    cache.post_changed(post_id)
-    cache.replies_changed(_above(comment))
-    _count_reply(comment, -1)
-    # Looked up for any actor: staff may not see the post.
-    if comment.attrs & Comment.Attr.BY_AUTHOR:
-        _clear_author_reply(comment)
+    _take_out(comment, subject)
     publish(
         CommentDeleted(
             id=comment.pk,
@@ -157,12 +151,91 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
         )
     )
     if not own:
-        detail = {"author": str(comment.author_id), "post": str(post_id)}
-        detail |= {"reason": reason} if reason else {}
-        accounts_actions.note(
-            user, accounts_actions.Act.DELETE_COMMENT, "comment", comment.pk, detail, address
-        )
+        _record_removal(user, comment, post_id, address, grounds)
     return comment
+
+
+def _take_out(comment: Comment, subject: Subject) -> None:
+    """Mark a locked comment as deleted, and update the counts and marks around it."""
+    comment.deleted, comment.attrs = True, comment.attrs & Comment.Attr.BY_AUTHOR
+    comment.save(update_fields=["deleted", "attrs"])
+    # A wrong count, after a restore for instance, must not prevent deletion (`recount` fixes it).
+    subject.comment_count = max(0, subject.comment_count - 1)
+    remove_pin(subject, comment.pk)
+    subject.save(update_fields=["comment_count", "pins", "updated_at"])
+    cache.post_changed(subject.subj_id)
+    cache.replies_changed(_above(comment))
+    _count_reply(comment, -1)
+    # Looked up for any actor: staff may not see the post.
+    if comment.attrs & Comment.Attr.BY_AUTHOR:
+        _clear_author_reply(comment)
+
+
+def _record_removal(
+    actor: "User",
+    comment: Comment,
+    post_id: int,
+    address: str,
+    grounds: accounts_actions.Grounds,
+) -> None:
+    accounts_actions.record_removal(
+        accounts_actions.ActKind.DELETE_COMMENT,
+        comment.author_id,
+        actor,
+        grounds,
+        subject_id=comment.pk,
+    )
+    detail = {"author": str(comment.author_id), "post": str(post_id)}
+    detail |= {"reason": grounds.reason} if grounds.reason else {}
+    act = accounts_actions.Act.DELETE_COMMENT
+    accounts_actions.note(actor, act, "comment", comment.pk, detail, address)
+
+
+def restore_comment(comment_id: int) -> None:
+    """Show a comment again that staff deleted. Publishes CommentRestored.
+
+    Runs in the transaction of the undo. A pin does not come back.
+    """
+    comment = Comment.objects.filter(pk=comment_id).first()
+    if comment is None:
+        return
+    subject = Subject.objects.select_for_update().get(pk=comment.subject_id)
+    comment = Comment.objects.select_for_update().get(pk=comment_id)
+    if not comment.deleted:
+        return
+    comment.deleted, comment.attrs = False, _marks_of(comment, subject)
+    comment.save(update_fields=["deleted", "attrs"])
+    subject.comment_count += 1
+    subject.save(update_fields=["comment_count", "updated_at"])
+    cache.post_changed(subject.subj_id)
+    cache.replies_changed(_above(comment))
+    _count_reply(comment, 1)
+    if comment.attrs & Comment.Attr.BY_AUTHOR and comment.parent_id is not None:
+        bit = F("attrs").bitor(Comment.Attr.AUTHOR_REPLIED)
+        answered = Comment.objects.filter(pk=comment.parent_id, deleted=False)
+        answered.exclude(author_id=comment.author_id).update(attrs=bit)
+    publish(
+        CommentRestored(
+            id=comment.pk,
+            post_id=subject.subj_id,
+            author_id=comment.author_id,
+            parent_id=comment.parent_id,
+        )
+    )
+
+
+def _marks_of(comment: Comment, subject: Subject) -> int:
+    """Return the bits of a restored comment: what the author of the post did to it."""
+    attrs = comment.attrs & Comment.Attr.BY_AUTHOR
+    post = feeds_queries.texts([subject.subj_id]).get(subject.subj_id)
+    if post is None or post.author_id == comment.author_id:
+        return attrs
+    likes = Like.objects.filter(
+        subj_type=SubjectType.COMMENT, subj_id=comment.pk, user_id=post.author_id
+    )
+    replies = Comment.objects.filter(parent_id=comment.pk, author_id=post.author_id, deleted=False)
+    attrs |= Comment.Attr.AUTHOR_LIKED if likes.exists() else 0
+    return attrs | (Comment.Attr.AUTHOR_REPLIED if replies.exists() else 0)
 
 
 def _parent(user: "User", subject: Subject, parent_id: int) -> Comment:

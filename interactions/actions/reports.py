@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
+from accounts.actions import NO_GROUNDS, Grounds
 from accounts.models import User
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
@@ -109,22 +110,25 @@ def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
 
 
 @db.atomic
-def delete_reported(actor: User, case_id: int, address: str = "") -> bool:
+def delete_reported(
+    actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
+) -> bool:
     """Delete the reported post or comment; return False if it is already gone.
 
-    Its author is shown the most frequent reason. Raises Forbidden for a person, and the errors of
-    `dismiss_reports`.
+    Its author reads the grounds; without a reason, the most frequent one of the reports. Raises
+    Forbidden for a person, and the errors of `dismiss_reports`.
     """
     _check_staff(actor)
     case = Case.objects.get(pk=case_id)
-    reason = max(case.reasons, key=case.reasons.__getitem__, default="")
+    reason = grounds.reason or max(case.reasons, key=case.reasons.__getitem__, default="")
+    grounds = Grounds(reason, grounds.words)
     try:
         if case.kind == ReportedKind.POST:
-            feeds_actions.delete(actor, case.subject_id, address, reason)
+            feeds_actions.delete(actor, case.subject_id, address, grounds)
         elif case.kind == ReportedKind.COMMENT:
             if not Comment.objects.filter(pk=case.subject_id, deleted=False).exists():
                 raise NotFound
-            delete_comment(actor, case.subject_id, address, reason)
+            delete_comment(actor, case.subject_id, address, grounds)
         else:
             raise Forbidden
         outcome = Outcome.DELETED
@@ -134,14 +138,16 @@ def delete_reported(actor: User, case_id: int, address: str = "") -> bool:
     return outcome == Outcome.DELETED
 
 
-def ban_reported(actor: User, case_id: int, address: str = "") -> bool:
+def ban_reported(
+    actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
+) -> bool:
     """Ban the reported person or author and close all their cases; False if banned already.
 
     Raises the errors of `accounts.actions.ban`.
     """
     owner = User.objects.get(pk=Case.objects.get(pk=case_id).owner_id)
     was_banned = owner.banned_at is not None
-    accounts_actions.ban(owner, actor, address)
+    accounts_actions.ban(owner, actor, address, grounds)
     close_reports_about(owner.pk, actor)
     return not was_banned
 

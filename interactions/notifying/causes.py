@@ -130,6 +130,13 @@ def of_post(post_id: int) -> None:
     _sync_named(post_id, post.author_id, named if post.is_deleted else readers(named, post_id))
     if post.is_deleted:
         retire(post_id)
+
+
+def of_removal(post_id: int) -> None:
+    """Notify the author that staff removed a post; nobody sees it, or they see it again."""
+    of_audience(post_id)
+    post = feeds_queries.texts([post_id]).get(post_id)
+    if post is not None and post.is_removed:
         _notify_of_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
 
 
@@ -289,6 +296,12 @@ def retire(post_id: int, subject_id: int | None = None, after: Place = START) ->
     )
 
 
+def revive(post_id: int, subject_id: int) -> None:
+    """Let the notifications about a restored comment be unread again when something new comes."""
+    groups = Notification.objects.filter(post_id=post_id, subject_id=subject_id)
+    groups.filter(read_position=MAX_TS_MS).update(read_position=F("position"))
+
+
 # --- facts that affect many ---------------------------------------------------------------------
 WORKS: dict[str, Callable[..., None]] = {
     "thread": of_thread,
@@ -349,7 +362,8 @@ def of_decision(user_id: int, ref: int) -> None:
 
 
 def _exists(post_id: int) -> bool:
-    return not feeds_queries.texts([post_id])[post_id].is_deleted
+    post = feeds_queries.texts([post_id])[post_id]
+    return not (post.is_deleted or post.is_removed)
 
 
 def _named_in(post: feeds_queries.PostText) -> set[int]:

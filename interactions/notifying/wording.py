@@ -70,7 +70,7 @@ def address(item: Item, name: str) -> str:
         if item["actor_count"] == 1:
             return reverse("profile", args=[item["actors"][0]["username"]])
         return reverse("profile_followers", args=[name])
-    if item["kind"] == "moderation" and item["subject"]["type"] == "user":
+    if item["kind"] == "moderation":
         return reverse("acts")
     if item["post_id"] is None:
         return ""

@@ -79,7 +79,7 @@ def refresh(post_id: int, *, whole: bool = False) -> bool:
 
 def _present(post_id: int) -> Mapping[int, int]:
     row = PostContent.objects.select_related("post").filter(pk=post_id).first()
-    if row is None or row.post.is_deleted:
+    if row is None or row.post.is_deleted or row.post.is_removed:
         return {}
     if not is_found(row.post.kind, row.content, row.post.visibility):
         return {}

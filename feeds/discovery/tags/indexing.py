@@ -13,8 +13,9 @@ STEP = 500
 
 
 def _names(post: Post, content: str) -> list[str]:
-    """Return the tags that lead to a post with these words; none lead to a quiet one."""
-    return [] if post.visibility == Visibility.QUIET else tags_of(post.kind, content)
+    """Return the tags that lead to a post with these words; none to a quiet or removed one."""
+    is_quiet = post.visibility == Visibility.QUIET or post.is_removed
+    return [] if is_quiet else tags_of(post.kind, content)
 
 
 def write(post: Post, content: str) -> None:

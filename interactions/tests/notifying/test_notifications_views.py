@@ -104,7 +104,7 @@ def test_a_removal_by_staff_is_shown_with_the_reason_and_without_a_link(
     accounts_actions.promote(boss, Role.ADMIN)
     post = make_post(me, content="rude words")
     drain()
-    feeds_actions.delete(boss, post.pk, reason="spam")
+    feeds_actions.delete(boss, post.pk, grounds=accounts_actions.Grounds("spam"))
     drain()
     html = page(browser)
     assert "Reason: Spam or advertising" in html

@@ -533,7 +533,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a host to return to",
         "a page to return to",
     ),
-    "accounts/views/two_factor.py": ("a ticket",),
+    "accounts/views/tickets.py": ("a ticket",),
     "feeds/cards/hydration.py": OURS,
     "feeds/content/polls/definition.py": ("an option of a poll", "the end of a poll"),
     "feeds/content/previews/actions.py": ("the address of a preview",),

@@ -1,0 +1,75 @@
+"""Posts that staff delete: nobody sees them, but nothing is lost before the deletion is final.
+
+A removed post stays in every list, as the posts of a banned person do, and the visibility check
+hides it, from its author too. So its return needs no delivery. Its media, former versions, named
+people and poll stay with it.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import F
+
+from accounts import actions as accounts_actions
+from feeds import cache
+from feeds.discovery.tags import indexing
+from feeds.events import PostRemoved, PostReposted, PostRestored, RepostDeleted
+from feeds.models import NAMED, AuthorHead, Post, PostContent
+from socialsite.core import events
+from socialsite.core.media import references
+
+if TYPE_CHECKING:
+    from accounts.actions import Grounds
+    from accounts.models import User
+
+ActKind = accounts_actions.ActKind
+
+
+def remove(actor: "User", post: Post, address: str, grounds: "Grounds") -> None:
+    """Remove a locked post of somebody else. Publishes PostRemoved."""
+    _set_removed(post, is_removed=True)
+    events.publish(PostRemoved(id=post.pk, author_id=post.author_id))
+    if post.ref_post is not None:
+        shown = post.ref_post
+        events.publish(
+            RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
+        )
+    accounts_actions.record_removal(
+        ActKind.DELETE_POST, post.author_id, actor, grounds, subject_id=post.pk
+    )
+    detail = {"author": str(post.author_id)}
+    detail |= {"reason": grounds.reason} if grounds.reason else {}
+    accounts_actions.note(actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address)
+
+
+def restore(post_id: int) -> None:
+    """Show a removed post again, unless its author deleted it meanwhile. Publishes PostRestored.
+
+    Runs in the transaction of the undo.
+    """
+    post = Post.objects.select_for_update().filter(pk=post_id, is_removed=True).first()
+    if post is None or post.is_deleted:
+        return
+    _set_removed(post, is_removed=False)
+    events.publish(PostRestored(id=post.pk, author_id=post.author_id))
+    if post.ref_post is not None:
+        shown = post.ref_post
+        events.publish(
+            PostReposted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
+        )
+
+
+def _set_removed(post: Post, *, is_removed: bool) -> None:
+    post.is_removed = is_removed
+    Post.objects.filter(pk=post.pk).update(is_removed=is_removed)
+    if post.visibility not in NAMED:
+        # The number of posts on the profile leaves it out.
+        heads = AuthorHead.objects.filter(author_id=post.author_id)
+        heads.update(named_count=F("named_count") + (1 if is_removed else -1))
+    words = PostContent.objects.filter(pk=post.pk).first() or PostContent()
+    indexing.rewrite(post, words.content, words.content)
+    if ids := set(words.media_ids()):
+        references.changed(post.author_id, ids)
+        transaction.on_commit(partial(references.arrange, ids), robust=True)
+    transaction.on_commit(partial(cache.edited, post.pk), robust=True)
