@@ -1,6 +1,6 @@
 """Acts of staff on selected rows, after a confirmation on a page of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -10,20 +10,23 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.errors import DuplicatedUser, Forbidden, NotFound
 
-SHOWN = 100  # names on a confirmation page
+SHOWN = 100  # rows on a confirmation page
 
 
 class ActsAdmin(ReadOnlyAdmin):
     """Admin whose acts run one by one, each in its own transaction, once they are confirmed.
 
-    An act that the actor may not do is refused, and so is one that is too late. Rows have a
-    `nickname`, and are shown by their names.
+    An act that the actor may not do is refused, and so is one that is too late. An act that returns
+    False had nothing to do.
     """
+
+    def described(self, rows: Sequence[Any]) -> list[str]:
+        """Return a line about each of these rows for the confirmation; here those of people."""
+        return [f"{row} ({row.nickname})" for row in rows]
 
     def act(
         self,
@@ -39,31 +42,27 @@ class ActsAdmin(ReadOnlyAdmin):
         """
         if "confirmed" not in request.POST:
             return self._confirm(request, rows, question, text_label)
+        return self.run(request, rows, act)
+
+    def run(
+        self, request: HttpRequest, rows: "QuerySet[Any]", act: Callable[[Any], Any]
+    ) -> HttpResponse:
+        """Act on each row without a confirmation, and report the results."""
         done = refused = late = 0
         for row in rows:
             try:
-                act(row)
-                done += 1
+                done += act(row) is not False
             except Forbidden:
                 refused += 1
             except (NotFound, DuplicatedUser):
                 late += 1
         if done:
-            text = ngettext("Done for %(count)d person.", "Done for %(count)d people.", done)
-            self.message_user(request, text % {"count": done}, messages.SUCCESS)
+            self.message_user(request, _("Done for %(count)s.") % {"count": done}, messages.SUCCESS)
         if refused:
-            text = ngettext(
-                "You may not do this to %(count)d person.",
-                "You may not do this to %(count)d people.",
-                refused,
-            )
-            self.message_user(request, text % {"count": refused}, messages.WARNING)
+            text = _("You may not do this to %(count)s.") % {"count": refused}
+            self.message_user(request, text, messages.WARNING)
         if late:
-            text = ngettext(
-                "It was too late for %(count)d person: decided already, or the name is taken.",
-                "It was too late for %(count)d people: decided already, or the name is taken.",
-                late,
-            )
+            text = _("It was too late for %(count)s: decided already, or the name is taken.")
             self.message_user(request, text % {"count": late}, messages.WARNING)
         if not done and not refused and not late:
             self.message_user(request, _("There was nothing to do."), messages.INFO)
@@ -73,15 +72,15 @@ class ActsAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, rows: "QuerySet[Any]", question: str, text_label: str
     ) -> TemplateResponse:
         chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
-        names = list(rows.order_by("-pk")[: SHOWN + 1])
+        found = list(rows.order_by("-pk")[: SHOWN + 1])
         context = {
             **self.admin_site.each_context(request),
             "title": _("Are you sure?"),
             "opts": self.opts,
             "question": question,
             "text_label": text_label,
-            "people": names[:SHOWN],
-            "more": rows.count() - SHOWN if len(names) > SHOWN else 0,
+            "lines": self.described(found[:SHOWN]),
+            "more": rows.count() - SHOWN if len(found) > SHOWN else 0,
             "checkbox": helpers.ACTION_CHECKBOX_NAME,
             "chosen": chosen,
             "action": request.POST.get("action", ""),

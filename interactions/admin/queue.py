@@ -1,14 +1,12 @@
 """The staff queue in the admin: reports by people, one row for each reported object."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from django.contrib import admin, messages
-from django.contrib.admin import helpers
+from django.contrib import admin
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -16,15 +14,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import queries as accounts_queries
+from accounts.admin.acts import ActsAdmin
+from accounts.models import User
+from accounts.request_auth.requests import staff_of
 from feeds import queries as feeds_queries
 from interactions import actions
 from interactions.models import Case, CommentContent, Report, ReportedKind
-from socialsite.core.admin import ReadOnlyAdmin
-from socialsite.core.errors import Forbidden
 from socialsite.core.http.ip_addresses import address_of
 
-Act = Callable[[Any, int, str], bool]
-SHOWN, REPORTS = 100, 200
+Act = Callable[[User, int, str], bool]
+REPORTS = 200
 WORDS = 300
 PAGES = {
     ReportedKind.POST: "admin:feeds_post_change",
@@ -62,7 +61,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 
 @admin.register(Case)
-class CaseAdmin(ReadOnlyAdmin):
+class CaseAdmin(ActsAdmin):
     """Cases; staff dismiss, delete or ban through the corresponding actions."""
 
     list_display = ("__str__", "owner", "open_count", "open_reasons", "last", "outcome")
@@ -122,7 +121,7 @@ class CaseAdmin(ReadOnlyAdmin):
             reports = Report.objects.filter(case=case).select_related("reporter")
             others = Case.objects.filter(owner=case.owner_id).exclude(pk=case.pk)
             extra_context = {
-                "words": words_of(case),
+                "words": words_of([case])[case.pk],
                 "reports": reports.order_by("-pk")[:REPORTS],
                 "others": others.filter(open_count__gt=0).aggregate(count=Count("pk"))["count"],
                 "may_delete": case.kind != ReportedKind.USER,
@@ -161,63 +160,42 @@ class CaseAdmin(ReadOnlyAdmin):
         )
         return self._act(request, queryset, actions.ban_reported, question)
 
+    def described(self, rows: Sequence[Case]) -> list[str]:
+        """Return the objects of cases with their owners and the beginning of their words."""
+        words = words_of(rows)
+        return [f"{case}, {case.owner}: {words[case.pk]}" for case in rows]
+
     def _act(
         self, request: HttpRequest, cases: "QuerySet[Case]", act: Act, question: str
     ) -> HttpResponse | None:
-        """Ask for confirmation, then act on each case; show how many succeeded and failed."""
-        if "confirmed" not in request.POST:
-            return self._confirm(request, cases, question)
-        done = refused = 0
-        for ident in list(cases.values_list("pk", flat=True)):
-            try:
-                done += act(request.user, ident, address_of(request))
-            except Forbidden:
-                refused += 1
-        if done:
-            self.message_user(request, _("Done for %(count)s.") % {"count": done}, messages.SUCCESS)
-        if refused:
-            self.message_user(
-                request,
-                _("You may not do this to %(count)s.") % {"count": refused},
-                messages.WARNING,
-            )
-        if not done and not refused:
-            self.message_user(request, _("There was nothing to do."), messages.INFO)
-        return HttpResponseRedirect(reverse("admin:interactions_case_changelist"))
-
-    def _confirm(
-        self, request: HttpRequest, cases: "QuerySet[Case]", question: str
-    ) -> TemplateResponse:
-        found = list(cases.select_related("owner")[: SHOWN + 1])
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _("Are you sure?"),
-            "opts": self.opts,
-            "question": question,
-            "cases": [(case, words_of(case)) for case in found[:SHOWN]],
-            "more": cases.count() - SHOWN if len(found) > SHOWN else 0,
-            "checkbox": helpers.ACTION_CHECKBOX_NAME,
-            "chosen": request.POST.getlist(helpers.ACTION_CHECKBOX_NAME),
-            "action": request.POST.get("action", ""),
-            "select_across": request.POST.get("select_across", "0"),
-        }
-        return TemplateResponse(request, "admin/interactions/confirm.html", context)
-
-
-def words_of(case: Case) -> str:
-    """Return the beginning of the reported text, whoever may see it."""
-    if case.kind == ReportedKind.POST:
-        post = feeds_queries.texts([case.subject_id]).get(case.subject_id)
-        return (
-            ""
-            if post is None
-            else f"{post.note} {post.title} {post.content} {post.options}".strip()[:WORDS]
+        actor, address = staff_of(request), address_of(request)
+        return self.act(
+            request,
+            cases.select_related("owner"),
+            lambda case: act(actor, case.pk, address),
+            question,
         )
-    if case.kind == ReportedKind.COMMENT:
-        row = CommentContent.objects.filter(pk=case.subject_id).first()
-        return "" if row is None else row.content[:WORDS]
-    card = accounts_queries.cards([case.owner_id], closed=True).get(case.owner_id)
-    return "" if card is None else f"{card['nickname']} {card['bio']}".strip()[:WORDS]
+
+
+def words_of(cases: Sequence[Case]) -> dict[int, str]:
+    """Return case → the beginning of the reported text, whoever may see it."""
+    subjects: dict[int, list[int]] = {kind: [] for kind in ReportedKind}
+    for case in cases:
+        subjects[case.kind].append(case.subject_id)
+    rows = CommentContent.objects.filter(pk__in=subjects[ReportedKind.COMMENT])
+    people = accounts_queries.cards(subjects[ReportedKind.USER], closed=True)
+    posts = feeds_queries.texts(subjects[ReportedKind.POST])
+    found: dict[int, dict[int, str]] = {
+        ReportedKind.POST: {
+            ident: f"{post.note} {post.title} {post.content} {post.options}"
+            for ident, post in posts.items()
+        },
+        ReportedKind.COMMENT: dict(rows.values_list("pk", "content")),
+        ReportedKind.USER: {
+            ident: f"{card['nickname']} {card['bio']}" for ident, card in people.items()
+        },
+    }
+    return {case.pk: found[case.kind].get(case.subject_id, "").strip()[:WORDS] for case in cases}
 
 
 def _time(ms: int) -> str:

@@ -300,7 +300,7 @@ def test_the_admin_bans_and_lifts_bans_through_the_actions(admin, alice, make_us
     person = make_user()
     pair = actions.sign_in(person)
     page = act(admin, "ban", person, alice).content.decode()
-    assert "You may not do this to 1 person." in page
+    assert "You may not do this to 1." in page
     person.refresh_from_db()
     alice.refresh_from_db()
     assert (person.is_active, alice.is_active) == (False, True)

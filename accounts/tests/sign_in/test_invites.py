@@ -319,7 +319,7 @@ def test_staff_see_who_invited_whom_and_end_invitations(staff: User, member: Use
     body = {"action": "end", "_selected_action": [invite.pk]}
     assert "Are you sure?" in text_of(browser.post(ADMIN, body))
     done = browser.post(ADMIN, body | {"confirmed": "yes"}, follow=True)
-    assert "Done for 1 person" in text_of(done)
+    assert "Done for 1." in text_of(done)
     assert_error(ask(invite.code, username="second"), 403, "SIGN_UP_CLOSED")
     noted = AuditEntry.objects.get(action="end_invite")
     assert (noted.actor_id, noted.subject_id) == (staff.pk, member.pk)

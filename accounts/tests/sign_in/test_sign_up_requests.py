@@ -492,10 +492,10 @@ def test_staff_decide_in_the_admin(admin: User, moderator: User, deliver: Delive
 
     assert "Are you sure?" in act("accept", "first", "second")
     assert not User.objects.filter(username="first").exists()
-    assert "Done for 2 people" in act("accept", "first", "second", confirmed="yes")
+    assert "Done for 2." in act("accept", "first", "second", confirmed="yes")
     assert User.objects.filter(username__in=names).count() == 2
     assert "What you tell them" in act("refuse", "third")
-    assert "Done for 1 person" in act("refuse", "third", confirmed="yes", text="Not now.")
+    assert "Done for 1." in act("refuse", "third", confirmed="yes", text="Not now.")
     assert "There was nothing to do" in act("refuse", "third", confirmed="yes")
     told = [one.body for one in deliver() if one.to == ["third@example.org"]]
     assert "Not now." in told[0]

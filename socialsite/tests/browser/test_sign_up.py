@@ -111,7 +111,7 @@ def test_staff_accept_somebody_who_asks(
         expect(admin.get_by_text("With roses.")).to_be_visible()
         admin.get_by_role("button", name="Accept").click()
         admin.get_by_role("button", name="Yes, do it").click()
-        expect(admin.get_by_text("Done for 1 person.")).to_be_visible()
+        expect(admin.get_by_text("Done for 1.")).to_be_visible()
         log_in()
         expect(page).to_have_url(f"{stack.url}/")
     finally:
