@@ -1,7 +1,6 @@
 """The staff queue in the admin: reports by people, one row for each reported object."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import admin
@@ -19,6 +18,7 @@ from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import queries as feeds_queries
 from interactions import actions
+from interactions.admin.case_page import reported, time_text
 from interactions.models import Case, CommentContent, Report, ReportedKind
 from socialsite.core.http.ip_addresses import address_of
 
@@ -95,12 +95,12 @@ class CaseAdmin(ActsAdmin):
     @admin.display(description=gettext_lazy("last report"), ordering="reported_at")
     def last(self, case: Case) -> str:
         """Return the time of the last report."""
-        return _time(case.reported_at)
+        return time_text(case.reported_at)
 
     @admin.display(description=gettext_lazy("closed at"))
     def closed(self, case: Case) -> str:
         """Return the time of closing."""
-        return "-" if case.closed_at is None else _time(case.closed_at)
+        return "-" if case.closed_at is None else time_text(case.closed_at)
 
     @admin.display(description=gettext_lazy("object"))
     def subject(self, case: Case) -> SafeString:
@@ -115,13 +115,13 @@ class CaseAdmin(ActsAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show a case with its text, its reports, and the possible actions."""
+        """Show a case with the reported object, its reports, and the possible actions."""
         case = self.get_object(request, object_id)
         if case is not None:
             reports = Report.objects.filter(case=case).select_related("reporter")
             others = Case.objects.filter(owner=case.owner_id).exclude(pk=case.pk)
             extra_context = {
-                "words": words_of([case])[case.pk],
+                "reported": reported(case),
                 "reports": reports.order_by("-pk")[:REPORTS],
                 "others": others.filter(open_count__gt=0).aggregate(count=Count("pk"))["count"],
                 "may_delete": case.kind != ReportedKind.USER,
@@ -196,7 +196,3 @@ def words_of(cases: Sequence[Case]) -> dict[int, str]:
         },
     }
     return {case.pk: found[case.kind].get(case.subject_id, "").strip()[:WORDS] for case in cases}
-
-
-def _time(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
