@@ -5,27 +5,61 @@ the thread or the history.
 """
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
+from accounts.admin import descriptions
 from accounts.models import User
+from feeds import queries as feeds_queries
 from feeds import staff_queries
 from interactions import queries
 from interactions.models import Case, ReportedKind
 from socialsite.core.media import pictures
 
 Act = accounts_actions.Act
+CASES = 20
 
 
 def time_text(ms: int) -> str:
     """Return a time in UTC, to the minute."""
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+class Earlier(NamedTuple):
+    """Another case about the same person."""
+
+    address: str
+    name: str
+    at: str
+    outcome: str
+
+
+def history(case: Case, viewer: User) -> dict[str, Any]:
+    """Return what is known of the person that a case is about."""
+    owner = case.owner
+    others = Case.objects.filter(owner=owner).exclude(pk=case.pk)
+    latest = others.order_by("-reported_at", "-pk")[:CASES]
+    return {
+        "person": owner,
+        "post_count": feeds_queries.post_counts([owner.pk]).get(owner.pk, 0),
+        "earlier": [
+            Earlier(
+                reverse("admin:interactions_case_change", args=[one.pk]),
+                str(one),
+                time_text(one.reported_at),
+                str(one.get_outcome_display()),
+            )
+            for one in latest
+        ],
+        "acts": descriptions.acts_on(owner, viewer),
+    }
 
 
 def reported(case: Case) -> SafeString:

@@ -18,7 +18,7 @@ from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import queries as feeds_queries
 from interactions import actions
-from interactions.admin.case_page import reported, time_text
+from interactions.admin.case_page import history, reported, time_text
 from interactions.models import Case, CommentContent, Report, ReportedKind
 from socialsite.core.http.ip_addresses import address_of
 
@@ -122,6 +122,7 @@ class CaseAdmin(ActsAdmin):
             others = Case.objects.filter(owner=case.owner_id).exclude(pk=case.pk)
             extra_context = {
                 "reported": reported(case),
+                "history": history(case, staff_of(request)),
                 "reports": reports.order_by("-pk")[:REPORTS],
                 "others": others.filter(open_count__gt=0).aggregate(count=Count("pk"))["count"],
                 "may_delete": case.kind != ReportedKind.USER,

@@ -31,11 +31,11 @@ class Reason(models.TextChoices):
 class Outcome(models.TextChoices):
     """The result of a case; empty while it is open."""
 
-    OPEN = ""
-    DISMISSED = "dismissed"
-    DELETED = "deleted"
-    BANNED = "banned"
-    GONE = "gone", "gone by itself"
+    OPEN = "", _("Open")
+    DISMISSED = "dismissed", _("Dismissed")
+    DELETED = "deleted", _("Deleted")
+    BANNED = "banned", _("Banned")
+    GONE = "gone", _("gone by itself")
 
 
 class Case(models.Model):

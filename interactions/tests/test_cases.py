@@ -245,6 +245,39 @@ def test_a_case_without_its_object_has_a_page(browser, case_of, author, make_pos
         page_of(browser, case)
 
 
+# --- history ------------------------------------------------------------------------------------
+def test_the_history_of_a_person_is_beside_the_object(
+    browser, case_of, author, make_post, staff, make_user
+) -> None:
+    accounts_actions.edit_profile(author, bio="an act of my own")
+    dismissed, open_one, this = (case_of(POST, make_post(author).pk) for _ in range(3))
+    stranger = case_of(POST, make_post(make_user()).pk)
+    actions.dismiss_reports(staff, dismissed.pk)
+    accounts_actions.force_offline(author, staff)
+    page = page_of(browser, this)
+    shown = page.partition('id="case-history"')[2].partition("</fieldset>")[0]
+    for case, outcome in ((dismissed, "Dismissed"), (open_one, "Open")):
+        line = shown.partition(f'<a href="{address_of(case)}">')[2].partition("</li>")[0]
+        assert line.endswith(f": {outcome}")
+    assert address_of(this) not in shown
+    assert address_of(stranger) not in shown
+    for text in ("3 posts", f"member since {author.created_at:%Y-%m-%d}", "1 more open"):
+        assert text in shown
+    assert f"{staff}</a>: ended all sign-ins" in shown
+    assert shown.count("<li>") == 5
+
+
+def test_the_history_costs_no_query_a_row(browser, case_of, author, make_post, staff) -> None:
+    this, counts = case_of(POST, make_post(author).pk), []
+    for _ in range(2):
+        for _ in range(3):
+            case = case_of(POST, make_post(author).pk)
+            actions.dismiss_reports(staff, case.pk)
+            accounts_actions.force_offline(author, staff)
+        counts.append(queries_of(browser, address_of(this)))
+    assert counts[0] == counts[1]
+
+
 # --- files of pictures --------------------------------------------------------------------------
 def upload(owner: User) -> Media:
     return pictures.store_all(owner.pk, [(io.BytesIO(picture_file()), "a door")])[0]
