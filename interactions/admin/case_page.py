@@ -20,11 +20,11 @@ from accounts.models import User
 from feeds import queries as feeds_queries
 from feeds import staff_queries
 from interactions import queries
-from interactions.models import Case, ReportedKind
+from interactions.models import Case, CaseNote, ReportedKind
 from socialsite.core.media import pictures
 
 Act = accounts_actions.Act
-CASES = 20
+CASES, NOTES = 20, 200
 
 
 def time_text(ms: int) -> str:
@@ -60,6 +60,20 @@ def history(case: Case, viewer: User) -> dict[str, Any]:
         ],
         "acts": descriptions.acts_on(owner, viewer),
     }
+
+
+class ShownNote(NamedTuple):
+    """A note of staff, with its time in words."""
+
+    author: User
+    at: str
+    words: str
+
+
+def notes_of(case: Case) -> list[ShownNote]:
+    """Return the last notes about a case, newest first."""
+    rows = CaseNote.objects.filter(case=case).select_related("author").order_by("-pk")[:NOTES]
+    return [ShownNote(row.author, time_text(row.created_at), row.words) for row in rows]
 
 
 def reported(case: Case) -> SafeString:

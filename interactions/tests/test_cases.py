@@ -16,6 +16,7 @@ from feeds.models import Post
 from feeds.tests.pictures import make_picture
 from interactions import actions
 from interactions.models import Case, ReportedKind
+from interactions.tests.case_pages import QUEUE, address_of, page_of, queries_of
 from relations import actions as relations_actions
 from socialsite.core.media import pictures
 from socialsite.core.models import Media
@@ -25,17 +26,11 @@ from socialsite.tests.support.polls import given
 pytestmark = pytest.mark.django_db
 
 POST, COMMENT, USER = ReportedKind
-QUEUE = "/admin/interactions/case/"
 
 
 @pytest.fixture
 def author(make_user: Any) -> User:
     return make_user("author1")
-
-
-@pytest.fixture
-def reporter(make_user: Any) -> User:
-    return make_user("reporter1")
 
 
 @pytest.fixture
@@ -46,33 +41,6 @@ def staff(make_user: Any) -> User:
 @pytest.fixture
 def browser(staff: User) -> Client:
     return browser_of(staff)
-
-
-@pytest.fixture
-def case_of(reporter: User) -> Any:
-    """Return a function that reports an object and returns its case."""
-
-    def report(kind: ReportedKind, subject_id: int, reason: str = "spam") -> Case:
-        actions.report(reporter, kind, subject_id, reason, "my words")
-        return Case.objects.get(kind=kind, subject_id=subject_id)
-
-    return report
-
-
-def address_of(case: Case) -> str:
-    return f"{QUEUE}{case.pk}/change/"
-
-
-def page_of(browser: Client, case: Case) -> str:
-    return text_of(browser.get(address_of(case)))
-
-
-def queries_of(browser: Client, address: str) -> int:
-    """Return the number of queries of a page that was seen before."""
-    browser.get(address)
-    with CaptureQueriesContext(connection) as queries:
-        assert browser.get(address).status_code == 200
-    return len(queries)
 
 
 # --- acts ---------------------------------------------------------------------------------------
