@@ -60,4 +60,36 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["case", "id"], name="ix_case_note")],
             },
         ),
+        migrations.AlterField(
+            model_name="case",
+            name="outcome",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("", "not decided yet"),
+                    ("dismissed", "Dismissed"),
+                    ("deleted", "Deleted"),
+                    ("banned", "Banned"),
+                    ("gone", "gone by itself"),
+                ],
+                default="",
+                max_length=16,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="report",
+            name="outcome",
+            field=models.CharField(
+                blank=True,
+                choices=[
+                    ("", "not decided yet"),
+                    ("dismissed", "Dismissed"),
+                    ("deleted", "Deleted"),
+                    ("banned", "Banned"),
+                    ("gone", "gone by itself"),
+                ],
+                default="",
+                max_length=16,
+            ),
+        ),
     ]

@@ -33,7 +33,7 @@ class Reason(models.TextChoices):
 class Outcome(models.TextChoices):
     """The result of a case; empty while it is open."""
 
-    OPEN = "", _("Open")
+    OPEN = "", _("not decided yet")
     DISMISSED = "dismissed", _("Dismissed")
     DELETED = "deleted", _("Deleted")
     BANNED = "banned", _("Banned")

@@ -224,7 +224,7 @@ def test_the_history_of_a_person_is_beside_the_object(
     accounts_actions.force_offline(author, staff)
     page = page_of(browser, this)
     shown = page.partition('id="case-history"')[2].partition("</fieldset>")[0]
-    for case, outcome in ((dismissed, "Dismissed"), (open_one, "Open")):
+    for case, outcome in ((dismissed, "Dismissed"), (open_one, "not decided yet")):
         line = shown.partition(f'<a href="{address_of(case)}">')[2].partition("</li>")[0]
         assert line.endswith(f": {outcome}")
     assert address_of(this) not in shown
