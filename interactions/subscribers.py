@@ -40,6 +40,10 @@ from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.errors import Unavailable
 from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
+from socialsite.core.media import references
+
+# Staff see the pictures of what was reported, whatever others may see.
+references.shows_to_reader(queries.case_shows)
 
 
 @on(PostDeleted)

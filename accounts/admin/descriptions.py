@@ -92,7 +92,16 @@ def acts_about(user: User, viewer: User) -> list[Line]:
     about = rows.filter(subject_type="user", subject_id=user.pk)[:ACTS]
     # Two reads, each with its own index; one query with OR would scan the table.
     found = {entry.pk: entry for part in (about, rows.filter(actor=user)[:ACTS]) for entry in part}
-    latest = [found[key] for key in sorted(found, reverse=True)[:ACTS]]
+    return _lines([found[key] for key in sorted(found, reverse=True)[:ACTS]], viewer)
+
+
+def acts_on(user: User, viewer: User) -> list[Line]:
+    """Return the latest acts of others and of commands on a person, newest first."""
+    rows = AuditEntry.objects.filter(subject_type="user", subject_id=user.pk).exclude(actor=user)
+    return _lines(list(rows.select_related("actor").order_by("-id")[:ACTS]), viewer)
+
+
+def _lines(latest: list[AuditEntry], viewer: User) -> list[Line]:
     ids = {entry.subject_id for entry in latest if entry.subject_type == "user"}
     names = dict(User.objects.filter(pk__in=ids).values_list("pk", "username"))
     return [

@@ -5,6 +5,7 @@ Likes, reposts and bookmarks of one object wait neither for that lock nor for ea
 """
 
 from interactions.actions.bookmarks import bookmark, unbookmark
+from interactions.actions.cases import give_back_case, note_case, take_case
 from interactions.actions.comments import comment, delete_comment, edit_comment, restore_comment
 from interactions.actions.counts import FOLD_MAX, count_repost, fold_counts
 from interactions.actions.likes import like, unlike
@@ -45,13 +46,16 @@ __all__ = [
     "ensure_subject",
     "fold_counts",
     "fold_votes",
+    "give_back_case",
     "like",
     "mark_post_deleted",
+    "note_case",
     "pin",
     "read_notifications",
     "report",
     "restore_comment",
     "set_comment_status",
+    "take_case",
     "unbookmark",
     "unlike",
     "unpin",

@@ -51,6 +51,8 @@ def _report(user: User, kind: int, subject_id: int, owner_id: int, reason: str, 
         return False
     now = db.now_ms()
     Report.objects.create(case=case, reporter=user, reason=reason, words=words, created_at=now)
+    if not case.open_count:
+        case.assignee = None
     case.open_count += 1
     case.reasons[reason] = case.reasons.get(reason, 0) + 1
     case.reported_at, case.outcome, case.closed_at, case.closed_by = now, Outcome.OPEN, None, None
@@ -97,7 +99,7 @@ def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
 
     Raises Forbidden and TwoFactorNeeded, as all actions of staff.
     """
-    _check_staff(actor)
+    check_staff(actor)
     case = Case.objects.select_for_update().get(pk=case_id)
     count = _close(case, Outcome.DISMISSED, actor)
     if not count:
@@ -118,7 +120,7 @@ def delete_reported(
     Its author reads the grounds; without a reason, the most frequent one of the reports. Raises
     Forbidden for a person, and the errors of `dismiss_reports`.
     """
-    _check_staff(actor)
+    check_staff(actor)
     case = Case.objects.get(pk=case_id)
     reason = grounds.reason or max(case.reasons, key=case.reasons.__getitem__, default="")
     grounds = Grounds(reason, grounds.words)
@@ -191,6 +193,7 @@ def _name(kind: int) -> str:
     return ReportedKind(kind).name.lower()
 
 
-def _check_staff(actor: User) -> None:
+def check_staff(actor: User) -> None:
+    """Raise Forbidden, or TwoFactorNeeded, unless a person may act as staff."""
     if not accounts_queries.moderates(actor):
         raise Forbidden

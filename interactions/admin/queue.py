@@ -1,13 +1,14 @@
 """The staff queue in the admin: reports by people, one row for each reported object."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -19,7 +20,10 @@ from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import queries as feeds_queries
 from interactions import actions
-from interactions.models import Case, CommentContent, Report, ReportedKind
+from interactions.admin.case_page import history, notes_of, reported, time_text
+from interactions.admin.filters import AssigneeFilter, OpenFilter
+from interactions.models import Case, CaseNote, CommentContent, Report, ReportedKind
+from socialsite.core.errors import InvalidInput
 from socialsite.core.http.ip_addresses import address_of
 
 Act = Callable[[User, int, str], bool]
@@ -32,47 +36,32 @@ PAGES = {
 }
 
 
-class OpenFilter(admin.SimpleListFilter):
-    """Shows open cases by default."""
+class NoteForm(forms.Form):
+    """A note about a case; the action checks its text."""
 
-    title = gettext_lazy("state")
-    parameter_name = "state"
-
-    def lookups(
-        self, request: HttpRequest, model_admin: "admin.ModelAdmin[Case]"
-    ) -> list[tuple[str, str]]:
-        """Return the other states."""
-        return [("closed", _("closed cases")), ("all", _("all cases"))]
-
-    def choices(self, changelist: Any) -> Any:
-        """Return the choices, with a name for the default."""
-        first, *others = super().choices(changelist)
-        yield {**first, "display": _("open cases")}
-        yield from others
-
-    def queryset(self, request: HttpRequest, queryset: "QuerySet[Case]") -> "QuerySet[Case]":
-        """Filter by the selected state."""
-        match self.value():
-            case "closed":
-                return queryset.filter(open_count=0)
-            case "all":
-                return queryset
-        return queryset.filter(open_count__gt=0)
+    words = forms.CharField(
+        label=gettext_lazy("Note for other staff"),
+        required=False,
+        # Browsers count UTF-16 units, at most two a character.
+        widget=forms.Textarea({"rows": 3, "cols": 60, "maxlength": 2 * CaseNote.WORDS_MAX}),
+    )
 
 
 @admin.register(Case)
 class CaseAdmin(ActsAdmin):
     """Cases; staff dismiss, delete or ban through the corresponding actions."""
 
-    list_display = ("__str__", "owner", "open_count", "open_reasons", "last", "outcome")
-    list_filter = (OpenFilter, "kind")
-    list_select_related = ("owner",)
+    list_display = (
+        *("__str__", "owner", "open_count", "open_reasons", "last", "outcome", "assignee"),
+    )
+    list_filter = (OpenFilter, AssigneeFilter, "kind")
+    list_select_related = ("owner", "assignee")
     search_fields = ("=subject_id", "=owner__username_key")
     search_help_text = gettext_lazy(
         "the id of a post, a comment or a person, or the username of its owner"
     )
     ordering = ("-open_count", "-reported_at")
-    actions = ("dismiss", "delete_reported", "ban")
+    actions = ("take", "take_over", "give_back", "dismiss", "delete_reported", "ban")
     change_form_template = "admin/interactions/case.html"
     fields = (
         "subject",
@@ -83,6 +72,7 @@ class CaseAdmin(ActsAdmin):
         "outcome",
         "closed",
         "closed_by",
+        "assignee",
     )
     readonly_fields = ("subject", "open_reasons", "last", "closed")
 
@@ -95,12 +85,12 @@ class CaseAdmin(ActsAdmin):
     @admin.display(description=gettext_lazy("last report"), ordering="reported_at")
     def last(self, case: Case) -> str:
         """Return the time of the last report."""
-        return _time(case.reported_at)
+        return time_text(case.reported_at)
 
     @admin.display(description=gettext_lazy("closed at"))
     def closed(self, case: Case) -> str:
         """Return the time of closing."""
-        return "-" if case.closed_at is None else _time(case.closed_at)
+        return "-" if case.closed_at is None else time_text(case.closed_at)
 
     @admin.display(description=gettext_lazy("object"))
     def subject(self, case: Case) -> SafeString:
@@ -115,21 +105,85 @@ class CaseAdmin(ActsAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show a case with its text, its reports, and the possible actions."""
+        """Show a case with the reported object, its reports, and the possible actions."""
         case = self.get_object(request, object_id)
         if case is not None:
             reports = Report.objects.filter(case=case).select_related("reporter")
             others = Case.objects.filter(owner=case.owner_id).exclude(pk=case.pk)
             extra_context = {
-                "words": words_of([case])[case.pk],
+                "reported": reported(case),
+                "history": history(case, staff_of(request)),
                 "reports": reports.order_by("-pk")[:REPORTS],
                 "others": others.filter(open_count__gt=0).aggregate(count=Count("pk"))["count"],
                 "may_delete": case.kind != ReportedKind.USER,
+                "notes": notes_of(case),
+                "note_form": NoteForm(auto_id="id_note_%s"),
+                "is_mine": case.assignee_id == request.user.pk,
             } | (extra_context or {})
         return super().change_view(request, object_id, form_url, extra_context)
 
-    # --- actions
-    # ------------------------------------------------------------------------------------
+    # --- notes and assignment --------------------------------------------------------------------
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page of the form for a note."""
+        view = self.admin_site.admin_view(self.note_view)
+        return [
+            path("<int:case_id>/note/", view, name="interactions_case_note"),
+            *super().get_urls(),
+        ]
+
+    def note_view(self, request: HttpRequest, case_id: int) -> HttpResponse:
+        """Write a note about a case; mistakes show beside the text on a page of the form alone."""
+        case = self.get_object(request, str(case_id))
+        if case is None:
+            raise Http404
+        form = NoteForm(request.POST if request.method == "POST" else None, auto_id="id_note_%s")
+        if form.is_valid():
+            try:
+                actions.note_case(staff_of(request), case.pk, form.cleaned_data["words"])
+                page = reverse("admin:interactions_case_change", args=[case.pk])
+                return HttpResponseRedirect(f"{page}#notes")
+            except InvalidInput as error:
+                for name, texts in (error.fields or {}).items():
+                    form.add_error(name, [str(text) for text in texts])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Note about %(case)s") % {"case": case},
+            "opts": self.opts,
+            "case": case,
+            "form": form,
+        }
+        status = 422 if form.errors else 200
+        return TemplateResponse(request, "admin/interactions/note.html", context, status=status)
+
+    @admin.action(
+        description=gettext_lazy("Take the selected cases that nobody has"), permissions=["view"]
+    )
+    def take(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse:
+        """Assign cases to oneself."""
+        staff = staff_of(request)
+        return self.run(request, queryset, lambda case: actions.take_case(staff, case.pk))
+
+    @admin.action(
+        description=gettext_lazy("Take over the selected cases, those of others too"),
+        permissions=["view"],
+    )
+    def take_over(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse:
+        """Assign cases to oneself, whoever has them."""
+        staff = staff_of(request)
+        return self.run(
+            request, queryset, lambda case: actions.take_case(staff, case.pk, over=True)
+        )
+
+    @admin.action(
+        description=gettext_lazy("Give back the selected cases that you have"),
+        permissions=["view"],
+    )
+    def give_back(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse:
+        """Assign one's own cases to nobody."""
+        staff = staff_of(request)
+        return self.run(request, queryset, lambda case: actions.give_back_case(staff, case.pk))
+
+    # --- decisions -------------------------------------------------------------------------------
     @admin.action(
         description=gettext_lazy("Dismiss the reports of the selected cases"), permissions=["view"]
     )
@@ -196,7 +250,3 @@ def words_of(cases: Sequence[Case]) -> dict[int, str]:
         },
     }
     return {case.pk: found[case.kind].get(case.subject_id, "").strip()[:WORDS] for case in cases}
-
-
-def _time(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"

@@ -16,7 +16,14 @@ from interactions.models.notifications import (
     NotificationCause,
     NotificationReader,
 )
-from interactions.models.reports import REPORTABLE, Case, Outcome, Report, ReportedKind
+from interactions.models.reports import (
+    REPORTABLE,
+    Case,
+    CaseNote,
+    Outcome,
+    Report,
+    ReportedKind,
+)
 from interactions.models.rising import RisingPost
 from interactions.models.subjects import Subject, SubjectType
 from interactions.models.votes import Tally, Vote
@@ -26,6 +33,7 @@ __all__ = [
     "REPORTABLE",
     "Bookmark",
     "Case",
+    "CaseNote",
     "Comment",
     "CommentContent",
     "CountChange",

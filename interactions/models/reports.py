@@ -4,6 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Reason
+from socialsite.core.text.cuts import shortened
 
 
 class ReportedKind(models.IntegerChoices):
@@ -21,11 +22,11 @@ REPORTABLE = {kind.name.lower(): kind for kind in ReportedKind}
 class Outcome(models.TextChoices):
     """The result of a case; empty while it is open."""
 
-    OPEN = ""
-    DISMISSED = "dismissed"
-    DELETED = "deleted"
-    BANNED = "banned"
-    GONE = "gone", "gone by itself"
+    OPEN = "", _("not decided yet")
+    DISMISSED = "dismissed", _("Dismissed")
+    DELETED = "deleted", _("Deleted")
+    BANNED = "banned", _("Banned")
+    GONE = "gone", _("gone by itself")
 
 
 class Case(models.Model):
@@ -52,6 +53,17 @@ class Case(models.Model):
         db_constraint=False,
         db_index=False,
         related_name="+",
+    )
+
+    # Who of staff works on it; stays when the case is closed, until a new report reopens it.
+    assignee = models.ForeignKey(
+        "accounts.User",
+        models.DO_NOTHING,
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("assigned to"),
     )
 
     class Meta:
@@ -92,3 +104,37 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reason} by {self.reporter_id}"
+
+
+class CaseNote(models.Model):
+    """A note of staff about a case, for other staff; it never changes."""
+
+    WORDS_MAX = 1000
+
+    id = models.BigAutoField(primary_key=True)
+    case = models.ForeignKey(
+        Case,
+        models.CASCADE,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("case"),
+    )
+    author = models.ForeignKey(
+        "accounts.User",
+        models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("author"),
+    )
+    words = models.CharField(max_length=WORDS_MAX, verbose_name=_("text"))
+    created_at = models.BigIntegerField(help_text="Unix ms", verbose_name=_("time"))
+
+    class Meta:
+        verbose_name = _("note about a case")
+        verbose_name_plural = _("notes about cases")
+        indexes = [models.Index(fields=["case", "id"], name="ix_case_note")]
+
+    def __str__(self) -> str:
+        return shortened(self.words, 40)

@@ -4,6 +4,7 @@ Writes belong to `interactions.actions`, and cached values to `interactions.cach
 """
 
 from interactions.queries.bookmarks import bookmarks
+from interactions.queries.cases import CaseComment, case_shows, case_thread
 from interactions.queries.comments import (
     STATUSES,
     CommentCard,
@@ -38,6 +39,7 @@ from interactions.queries.threads import Sort
 
 __all__ = [
     "STATUSES",
+    "CaseComment",
     "CommentCard",
     "Decoration",
     "Item",
@@ -46,6 +48,8 @@ __all__ = [
     "Unread",
     "above",
     "bookmarks",
+    "case_shows",
+    "case_thread",
     "comment",
     "comment_is_there",
     "comment_status",

@@ -615,6 +615,7 @@ ADMIN_PAGES: dict[str, Listed] = {
     ),
     # For admins only, not useful here, or empty.
     "accounts/user/<int:user_id>/roles/": Listed("accounts/user/{hidden}/roles/"),
+    "interactions/case/<int:case_id>/note/": Listed("interactions/case/{hidden}/note/"),
     "feeds/post/rebuild/<int:user_id>/": Listed("feeds/post/rebuild/{hidden}/"),
     "autocomplete/": Listed("autocomplete/?term={username}"),
     "r/<path:content_type_id>/<path:object_id>/": Listed("r/1/{post_id}/"),

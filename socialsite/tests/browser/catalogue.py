@@ -196,6 +196,9 @@ VIEWS = (
     View("api", "/api/docs/"),
     View("admin", "/admin/", ADMIN),
     View("admin-people", "/admin/accounts/user/", ADMIN),
+    View("admin-case", "/admin/interactions/case/1/change/", ADMIN),
+    View("admin-case-comment", "/admin/interactions/case/2/change/", ADMIN),
+    View("admin-case-note", "/admin/interactions/case/1/note/", ADMIN),
 )
 
 
@@ -330,6 +333,8 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
     shown_film = me("POST", "posts", kind="video", video=film, content=words)
     tag = next(name for item in found for name in item["tags"])
     me("PUT", f"tags/{urllib.parse.quote(tag)}/follow")
+    for kind, ident in (("post", pictures["id"]), ("comment", comments[0]["id"])):
+        me("POST", "reports", type=kind, id=ident, reason="spam")
     return {
         "post": post["id"],
         "article": article["id"],

@@ -1,0 +1,64 @@
+"""Staff share the work on cases: they take cases, and write notes for each other.
+
+Neither changes who may act on a case. All of these actions raise Forbidden and TwoFactorNeeded.
+"""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from interactions.actions.reports import check_staff
+from interactions.models import Case, CaseNote
+from socialsite.core import db
+from socialsite.core.errors import InvalidInput, NotFound
+from socialsite.core.text import clean
+
+
+@db.atomic
+def take_case(actor: User, case_id: int, *, over: bool = False) -> bool:
+    """Assign an open case to oneself; return False if that is not possible.
+
+    A case of somebody else is taken `over` only if that is wanted.
+    """
+    check_staff(actor)
+    case = _locked(case_id)
+    is_free = case.assignee_id is None or (over and case.assignee_id != actor.pk)
+    if not case.open_count or not is_free:
+        return False
+    case.assignee = actor
+    case.save(update_fields=["assignee"])
+    return True
+
+
+@db.atomic
+def give_back_case(actor: User, case_id: int) -> bool:
+    """Assign one's own open case to nobody; return False if it is not one's own, or closed."""
+    check_staff(actor)
+    case = _locked(case_id)
+    if not case.open_count or case.assignee_id != actor.pk:
+        return False
+    case.assignee = None
+    case.save(update_fields=["assignee"])
+    return True
+
+
+def note_case(actor: User, case_id: int, words: str) -> CaseNote:
+    """Write a note about a case. Raises InvalidInput (`words`) and NotFound."""
+    check_staff(actor)
+    text = clean(words)
+    if not text:
+        raise InvalidInput(fields={"words": [_("Write the note first.")]})
+    if len(text) > CaseNote.WORDS_MAX:
+        limit = _("At most %(limit)s characters.") % {"limit": CaseNote.WORDS_MAX}
+        raise InvalidInput(fields={"words": [limit]})
+    if not Case.objects.filter(pk=case_id).exists():
+        raise NotFound
+    return CaseNote.objects.create(
+        case_id=case_id, author=actor, words=text, created_at=db.now_ms()
+    )
+
+
+def _locked(case_id: int) -> Case:
+    case = Case.objects.select_for_update().filter(pk=case_id).first()
+    if case is None:
+        raise NotFound
+    return case
