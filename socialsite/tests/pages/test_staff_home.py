@@ -1,0 +1,240 @@
+"""The first page of the admin: tiles, what moderators do not see."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts import actions as accounts_actions
+from accounts.models import Role, SignUpRequest, User
+from accounts.tests.browsers import browser_of, text_of
+from feeds.models import FeedCheck, SearchCheck
+from interactions import actions
+from interactions.models import Case, Report, ReportedKind
+from interactions.models import CountCheck as InteractionCheck
+from relations.models import CountCheck
+from socialsite.core import db
+from socialsite.core.models import Event
+from socialsite.core.staff_home import tiles as core_tiles
+from socialsite.staff_home.contents import TILES
+
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+
+Make = Callable[..., Any]
+TILE = re.compile(
+    r'<li class="tile (\w+)">\s*<h3>(?:<a href="([^"]*)">)?([^<]*)(?:</a>)?</h3>'
+    r'\s*<p><strong class="figure">([^<]*)</strong> ([^<]*)</p>'
+)
+HOUR_MS = 3_600_000
+CHECKS = (
+    "Wrong counts of follows",
+    "Wrong counts of likes",
+    "Wrong places in feeds",
+    "Wrong posts in search",
+)
+
+
+@pytest.fixture
+def admin(make_user: Make) -> User:
+    return accounts_actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
+
+
+@pytest.fixture
+def moderator(make_user: Make) -> User:
+    return accounts_actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
+
+
+def page_of(user: User) -> str:
+    return text_of(browser_of(user).get("/admin/"))
+
+
+def tiles(user: User) -> dict[str, tuple[str, str, str]]:
+    """Return title → (state, value, text) of the tiles that a person sees."""
+    found = TILE.findall(page_of(user))
+    return {
+        title: (state, unescape(value), unescape(text).replace("\xa0", " "))
+        for state, _address, title, value, text in found
+    }
+
+
+def waits(number: int, since: timedelta = timedelta()) -> None:
+    """Let people wait for a decision."""
+    for one in range(number):
+        SignUpRequest.objects.create(
+            state=SignUpRequest.State.WAITING,
+            username=f"waits{one}",
+            username_key=f"waits{one}",
+            nickname="Waits",
+            changed_at=timezone.now() - since,
+        )
+
+
+# --- tiles --------------------------------------------------------------------------------------
+def test_a_new_site_is_calm(admin: User) -> None:
+    found = tiles(admin)
+    assert found["Open cases"] == ("calm", "0", "No report is open.")
+    assert found["Sign-ups that wait"] == ("calm", "0", "Nobody waits for a decision.")
+    assert found["Failed events"] == ("calm", "0", "No event failed.")
+    for title in CHECKS:
+        assert found[title] == ("unknown", "–", "There was no check yet.")
+    assert not [title for title, (state, *_) in found.items() if state == "calls"]
+
+
+def test_moderators_see_the_work_and_not_the_machine(admin: User, moderator: User) -> None:
+    assert list(tiles(moderator)) == ["Open cases", "Sign-ups that wait"]
+    wanted = [str(tile.title) for tile in TILES if str(tile.title) != "Disk of other data"]
+    assert list(tiles(admin)) == wanted
+
+
+def test_open_cases_are_counted_with_the_age_of_the_oldest_report(
+    moderator: User, make_user: Make, make_post: Make
+) -> None:
+    posts = [make_post(make_user()).pk for _ in range(3)]
+    for post in posts:
+        for _ in range(2):
+            actions.report(make_user(), ReportedKind.POST, post, "spam")
+    for post, hours in zip(posts, (50, 30, 1), strict=True):
+        case = Case.objects.get(subject_id=post)
+        Report.objects.filter(case=case).update(created_at=db.now_ms() - hours * HOUR_MS)
+    state, value, text = tiles(moderator)["Open cases"]
+    assert (state, value, text) == ("calls", "3", "The oldest open report came 2 days ago.")
+    actions.dismiss_reports(moderator, Case.objects.get(subject_id=posts[0]).pk)
+    _state, value, text = tiles(moderator)["Open cases"]
+    assert (value, text) == ("2", "The oldest open report came 1 day ago.")
+    assert 'href="/admin/interactions/case/"' in page_of(moderator)
+
+
+def test_sign_ups_that_wait_are_counted_without_those_of_other_states(moderator: User) -> None:
+    waits(2, timedelta(hours=5))
+    SignUpRequest.objects.create(
+        state=SignUpRequest.State.UNCONFIRMED, username="other1", nickname="Other"
+    )
+    text = "The first person has waited for 5 hours."
+    assert tiles(moderator)["Sign-ups that wait"] == ("calls", "2", text)
+    assert 'href="/admin/accounts/signuprequest/"' in page_of(moderator)
+
+
+def test_no_more_rows_are_counted_than_a_bound(
+    moderator: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core_tiles, "COUNTED_MAX", 3)
+    waits(3)
+    assert tiles(moderator)["Sign-ups that wait"][1] == "3"
+    SignUpRequest.objects.filter(state=SignUpRequest.State.WAITING).delete()
+    waits(5)
+    with CaptureQueriesContext(connection) as queries:
+        assert tiles(moderator)["Sign-ups that wait"][1] == "3+"
+    counting = [one["sql"] for one in queries if "accounts_signuprequest" in one["sql"]]
+    assert counting
+    assert all("LIMIT" in sql for sql in counting)
+
+
+def test_failed_events_call_for_an_admin(admin: User) -> None:
+    Event.objects.create(aggregate_type="x", aggregate_id=1, type="X", payload={}, dead=True)
+    Event.objects.create(aggregate_type="x", aggregate_id=2, type="X", payload={})
+    state, value, _text = tiles(admin)["Failed events"]
+    assert (state, value) == ("calls", "1")
+
+
+def checks(wrong: int, hours: int = 5, *, fixed: bool = False) -> None:
+    """Store a result of each nightly check."""
+    at = db.now_ms() - hours * HOUR_MS
+    CountCheck.objects.create(
+        finished_at=at,
+        people=9,
+        wrong=wrong,
+        following=wrong,
+        followers=0,
+        friends=0,
+        blocked=0,
+        fixed=fixed,
+    )
+    InteractionCheck.objects.create(finished_at=at, rows=9, wrong=wrong, fixed=fixed)
+    FeedCheck.objects.create(finished_at=at, viewers=9, pages=9, unsettled=0, differences=wrong)
+    SearchCheck.objects.create(finished_at=at, posts=9, wrong=wrong)
+
+
+def test_the_newest_check_counts(admin: User) -> None:
+    checks(7)
+    checks(0)
+    found = tiles(admin)
+    for title in CHECKS:
+        assert found[title] == ("calm", "0", "All are right. The check was 5 hours ago.")
+    checks(4)
+    found = tiles(admin)
+    for title in CHECKS:
+        assert found[title] == ("calls", "4", "They are wrong. The check was 5 hours ago.")
+    checks(4, fixed=True)
+    found = tiles(admin)
+    for title in CHECKS[:2]:
+        assert found[title][2] == "They were wrong and are corrected. The check was 5 hours ago."
+
+
+def test_an_old_check_calls_even_if_all_was_right(admin: User) -> None:
+    checks(0, hours=47)
+    assert {tiles(admin)[title][0] for title in CHECKS} == {"calm"}
+    for model in (CountCheck, InteractionCheck, FeedCheck, SearchCheck):
+        model._default_manager.all().delete()
+    checks(0, hours=49)
+    assert {tiles(admin)[title][0] for title in CHECKS} == {"calls"}
+
+
+def test_the_room_on_the_disk_and_the_size_of_the_database_are_shown(
+    admin: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "MEDIA_MIN_FREE_PERCENT", 0)
+    found = tiles(admin)
+    state, value, text = found["Disk of uploads"]
+    assert state == "calm"
+    assert re.fullmatch(r"[\d.]+ [MGTP]B", value.replace("\xa0", " "))
+    assert re.fullmatch(r"of [\d.]+ [MGTP]B are free\.", text)
+    assert found["Size of the database"][1] != "0\xa0bytes"
+    monkeypatch.setattr(settings, "MEDIA_MIN_FREE_PERCENT", 100)
+    state, _value, text = tiles(admin)["Disk of uploads"]
+    assert (state, text) == ("calls", "Uploads are refused until there is more space.")
+
+
+def test_a_missing_folder_is_unknown_and_the_page_is_there(
+    admin: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(settings, "MEDIA_ROOT", tmp_path / "missing")
+    found = tiles(admin)
+    unknown = ("unknown", "?", "This is unknown at the moment.")
+    assert found["Disk of uploads"] == unknown
+    assert found["Disk of other data"][0] == "calm"  # nobody knows that it is the same disk
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path / "gone")
+    assert tiles(admin)["Disk of other data"] == unknown
+    assert tiles(admin)["Open cases"][1] == "0"
+
+
+def test_the_page_needs_no_redis(admin: User, dead_redis: Make) -> None:
+    browser = browser_of(admin)
+    with dead_redis():
+        assert "Open cases" in text_of(browser.get("/admin/"))
+
+
+def test_the_number_of_queries_does_not_depend_on_the_rows(
+    admin: User, make_user: Make, make_post: Make
+) -> None:
+    browser = browser_of(admin)
+
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            text_of(browser.get("/admin/"))
+        return len(queries)
+
+    cost()
+    first = cost()
+    waits(5)
+    checks(3)
+    for _ in range(4):
+        actions.report(make_user(), ReportedKind.POST, make_post(make_user()).pk, "spam")
+    assert cost() == first
