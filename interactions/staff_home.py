@@ -1,10 +1,11 @@
-"""The part of interactions in the staff home: open cases and wrong counts."""
+"""The part of interactions in the staff home: open cases, wrong counts, and reports by day."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from interactions.actions import recount
 from interactions.models import Case, Report
+from socialsite.core.staff_home.day_counts import Kind, Span
 from socialsite.core.staff_home.tiles import Figure, Tile, ago, bounded, checked, waiting
 
 
@@ -27,5 +28,13 @@ def wrong_counts() -> Figure:
     return checked(check.finished_at, check.wrong, fixed=check.fixed)
 
 
+def reports(span: Span) -> int:
+    """Return how many reports came on a day, open or closed."""
+    rows = Report.objects.filter(created_at__gte=span.start_ms, created_at__lt=span.end_ms)
+    # Two ranges of one index: it begins with `is_open`, which is True or NULL.
+    return rows.filter(is_open=True).count() + rows.filter(is_open=None).count()
+
+
 OPEN_CASES = Tile(gettext_lazy("Open cases"), open_cases, page="admin:interactions_case_changelist")
 WRONG_COUNTS = Tile(gettext_lazy("Wrong counts of likes"), wrong_counts, admins_only=True)
+DAYS = (Kind("reports", gettext_lazy("Reports"), reports),)

@@ -1,10 +1,11 @@
-"""All tiles, in the order of the page."""
+"""All tiles and all numbers by day, in the order of the page."""
 
 import accounts.staff_home
 import feeds.staff_home
 import interactions.staff_home
 import relations.staff_home
 from socialsite.core.staff_home import own
+from socialsite.core.staff_home.day_counts import Kind
 from socialsite.core.staff_home.tiles import Tile
 
 TILES: tuple[Tile, ...] = (
@@ -21,4 +22,9 @@ TILES: tuple[Tile, ...] = (
     own.FREE_FOR_MEDIA,
     own.FREE_FOR_DATA,
     own.DATABASE_SIZE,
+)
+DAYS: tuple[Kind, ...] = (
+    *accounts.staff_home.DAYS,
+    *feeds.staff_home.DAYS,
+    *interactions.staff_home.DAYS,
 )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,18 @@ from django.utils import timezone
 from accounts import actions as accounts_actions
 from accounts.models import Role, SignUpRequest, User
 from accounts.tests.browsers import browser_of, text_of
-from feeds.models import FeedCheck, SearchCheck
+from feeds import actions as feeds_actions
+from feeds.models import FeedCheck, Post, SearchCheck
 from interactions import actions
 from interactions.models import Case, Report, ReportedKind
 from interactions.models import CountCheck as InteractionCheck
 from relations.models import CountCheck
+from socialsite import tasks
 from socialsite.core import db
-from socialsite.core.models import Event
+from socialsite.core.models import DayCount, Event
 from socialsite.core.staff_home import tiles as core_tiles
 from socialsite.staff_home.contents import TILES
+from socialsite.tests.standstill import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -33,7 +36,7 @@ TILE = re.compile(
     r'<li class="tile (\w+)">\s*<h3>(?:<a href="([^"]*)">)?([^<]*)(?:</a>)?</h3>'
     r'\s*<p><strong class="figure">([^<]*)</strong> ([^<]*)</p>'
 )
-HOUR_MS = 3_600_000
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 CHECKS = (
     "Wrong counts of follows",
     "Wrong counts of likes",
@@ -221,6 +224,91 @@ def test_the_page_needs_no_redis(admin: User, dead_redis: Make) -> None:
         assert "Open cases" in text_of(browser.get("/admin/"))
 
 
+# --- numbers by day -----------------------------------------------------------------------------
+def numbers(kind: str) -> dict[str, int]:
+    """Return the days that have a number other than 0."""
+    rows = DayCount.objects.filter(kind=kind).exclude(number=0)
+    return {str(day): number for day, number in rows.values_list("day", "number")}
+
+
+@pytest.fixture
+def midnight(clock: Clock) -> datetime:
+    """The end of yesterday; the database's clock shows a minute later."""
+    found = datetime(2027, 1, 15, tzinfo=UTC)
+    clock.now = round(found.timestamp() * 1000) + 60_000
+    return found
+
+
+def test_posts_are_counted_by_the_day_of_their_publication(
+    author: User, clock: Clock, midnight: datetime
+) -> None:
+    end, now = clock.now - 60_000, clock.now
+    made = []
+    for at in (end - 2 * DAY_MS, end - DAY_MS - 1, end - DAY_MS, end - 1, end):
+        clock.now = at
+        made.append(feeds_actions.publish(author, content=f"at {at}"))
+    clock.now = now
+    feeds_actions.delete(author, made[3].pk)
+    assert Post.objects.filter(is_deleted=True).count() == 1
+    tasks.count_days()
+    assert numbers("posts") == {"2027-01-13": 2, "2027-01-14": 2}
+    tasks.count_days()
+    assert numbers("posts") == {"2027-01-13": 2, "2027-01-14": 2}
+
+
+def test_accounts_are_counted_by_the_day_when_they_were_made(
+    make_user: Make, midnight: datetime
+) -> None:
+    moments = [
+        midnight - timedelta(days=1, microseconds=1),
+        midnight - timedelta(days=1),
+        midnight - timedelta(microseconds=1),
+        midnight,
+    ]
+    for moment in moments:
+        User.objects.filter(pk=make_user().pk).update(created_at=moment)
+    tasks.count_days()
+    assert numbers("sign_ups") == {"2027-01-13": 1, "2027-01-14": 2}
+
+
+def test_reports_are_counted_whether_or_not_their_case_is_closed(
+    make_user: Make, make_post: Make, moderator: User, clock: Clock, midnight: datetime
+) -> None:
+    end, now = clock.now - 60_000, clock.now
+    posts = [make_post(make_user()).pk for _ in range(4)]
+    for post, at in zip(posts, (end - DAY_MS - 1, end - DAY_MS, end - 1, end), strict=True):
+        clock.now = at
+        actions.report(make_user(), ReportedKind.POST, post, "spam")
+    clock.now = now
+    actions.dismiss_reports(moderator, Case.objects.get(subject_id=posts[1]).pk)
+    tasks.count_days()
+    assert numbers("reports") == {"2027-01-13": 1, "2027-01-14": 2}
+
+
+def test_people_are_counted_soon_after_their_day_or_never(
+    make_user: Make, clock: Clock, midnight: datetime
+) -> None:
+    User.objects.update(last_seen=midnight - timedelta(days=9))
+    for before in (timedelta(days=1, microseconds=1), timedelta(days=1), timedelta(seconds=1)):
+        User.objects.filter(pk=make_user().pk).update(last_seen=midnight - before)
+    clock.now += HOUR_MS
+    tasks.count_days()
+    assert not DayCount.objects.filter(kind="people").exists()
+    clock.now -= HOUR_MS
+    tasks.count_days()
+    assert DayCount.objects.filter(kind="people").count() == 1
+    assert numbers("people") == {"2027-01-14": 2}
+    User.objects.update(last_seen=midnight + timedelta(days=1))
+    tasks.count_days()
+    assert numbers("people") == {"2027-01-14": 2}
+
+
+def test_the_schedule_counts_within_the_hour_after_midnight() -> None:
+    entry = settings.CELERY_BEAT_SCHEDULE["count-days"]
+    assert entry["task"] == tasks.count_days.name
+    assert entry["schedule"].hour == {0}
+
+
 def test_the_number_of_queries_does_not_depend_on_the_rows(
     admin: User, make_user: Make, make_post: Make
 ) -> None:
@@ -237,4 +325,5 @@ def test_the_number_of_queries_does_not_depend_on_the_rows(
     checks(3)
     for _ in range(4):
         actions.report(make_user(), ReportedKind.POST, make_post(make_user()).pk, "spam")
+    tasks.count_days()
     assert cost() == first

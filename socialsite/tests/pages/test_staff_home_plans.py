@@ -1,4 +1,4 @@
-"""How MariaDB runs the counts of the staff home: by indexes alone."""
+"""How MariaDB runs the counts of the staff home and of its nightly task: by indexes alone."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from feeds.models import Post
 from interactions.models import Case, Report
+from socialsite import tasks
 from socialsite.core import db, ids
 from socialsite.core.models import Event
 from socialsite.staff_home.contents import TILES
@@ -102,6 +103,11 @@ def _names(table: str) -> set[str]:
         found = connection.introspection.get_constraints(database, table)
     columns = (["last_seen"], ["created_at"])
     return {name for name, one in found.items() if one["columns"] in columns}
+
+
+@pytest.mark.usefixtures("big")
+def test_the_nightly_task_reads_the_rows_of_each_day_by_an_index() -> None:
+    check(tasks.count_days, least=4 * 30)
 
 
 @pytest.mark.usefixtures("big")
