@@ -1,8 +1,9 @@
-"""The first page of the admin: tiles, what moderators do not see."""
+"""The first page of the admin: tiles, what moderators do not see, and charts of the last days."""
 
+import itertools
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,8 @@ from socialsite import tasks
 from socialsite.core import db
 from socialsite.core.models import DayCount, Event
 from socialsite.core.staff_home import tiles as core_tiles
-from socialsite.staff_home.contents import TILES
+from socialsite.staff_home.charts import LEAST, chart, top_of
+from socialsite.staff_home.contents import DAYS, TILES
 from socialsite.tests.standstill import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -95,6 +97,7 @@ def test_moderators_see_the_work_and_not_the_machine(admin: User, moderator: Use
     assert list(tiles(moderator)) == ["Open cases", "Sign-ups that wait"]
     wanted = [str(tile.title) for tile in TILES if str(tile.title) != "Disk of other data"]
     assert list(tiles(admin)) == wanted
+    assert 'class="chart"' in page_of(moderator)
 
 
 def test_open_cases_are_counted_with_the_age_of_the_oldest_report(
@@ -309,6 +312,24 @@ def test_the_schedule_counts_within_the_hour_after_midnight() -> None:
     assert entry["schedule"].hour == {0}
 
 
+# --- charts -------------------------------------------------------------------------------------
+def test_the_charts_and_the_table_show_the_stored_numbers(moderator: User) -> None:
+    today = timezone.now().date()
+    yesterday, before = today - timedelta(days=1), today - timedelta(days=2)
+    for day, number in ((yesterday, 12_345), (before, 0), (today, 77), (today - timedelta(99), 88)):
+        DayCount.objects.create(kind="posts", day=day, number=number)
+    page = page_of(moderator)
+    assert page.count('role="img"') == len(DAYS) == 4
+    assert "12,345 in 2 days; most on" in page
+    assert f"<title>{yesterday}: 12,345</title>" in page
+    assert f"<title>{before}: 0</title>" in page
+    row = page[page.index(f"{yesterday:%m-%d}</th>") :]
+    assert re.findall(r"<td>([^<]*)</td>", row)[:8] == ["–", "–", "12,345", "–", "–", "–", "0", "–"]
+    assert f"{today:%m-%d}</th>" not in page
+    assert "77" not in re.findall(r"<td>([^<]*)</td>", page)
+    assert "style=" not in page[page.index('class="staff-home"') : page.index("</details>")]
+
+
 def test_the_number_of_queries_does_not_depend_on_the_rows(
     admin: User, make_user: Make, make_post: Make
 ) -> None:
@@ -327,3 +348,32 @@ def test_the_number_of_queries_does_not_depend_on_the_rows(
         actions.report(make_user(), ReportedKind.POST, make_post(make_user()).pk, "spam")
     tasks.count_days()
     assert cost() == first
+
+
+DAYS_OF_TEST = [date(2027, 1, 1) + timedelta(days=one) for one in range(4)]
+
+
+def test_bars_are_as_high_as_their_numbers() -> None:
+    known = dict(zip(DAYS_OF_TEST, (0, 1, 500), strict=False))
+    made = chart("x", "X", DAYS_OF_TEST, known)
+    assert made.labels == ["600", "300", "0"]
+    assert [bar.height for bar in made.bars] == [0, LEAST, 83, 100]
+    assert [bar.known for bar in made.bars] == [True, True, True, False]
+    assert all(bar.y + bar.height == made.height for bar in made.bars)
+    places = [bar.x for bar in made.bars]
+    assert all(one + made.bar <= two for one, two in itertools.pairwise(places))
+    assert places[-1] + made.bar <= made.width
+    assert made.description == "501 in 3 days; most on 2027-01-03: 500. The table has all."
+
+
+def test_a_chart_without_numbers_says_so() -> None:
+    made = chart("x", "X", DAYS_OF_TEST, {})
+    assert (made.description, made.labels) == ("There are no numbers yet.", ["2", "1", "0"])
+    assert not any(bar.known for bar in made.bars)
+
+
+@pytest.mark.parametrize(
+    ("most", "top"), [(0, 2), (1, 2), (2, 2), (3, 4), (7, 8), (10, 10), (11, 20), (999, 1000)]
+)
+def test_an_axis_ends_at_a_round_number(most: int, top: int) -> None:
+    assert top_of(most) == top
