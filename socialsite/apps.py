@@ -1,6 +1,7 @@
 """The project as an app: commands that concern the whole site."""
 
 from django.apps import AppConfig, apps
+from django.contrib import admin
 
 # The application that `shared_task` and `current_app` refer to. Not in the package itself: the
 # supervisor of the stack imports that too, and needs no Celery.
@@ -16,5 +17,6 @@ class SocialsiteConfig(AppConfig):
     name = "socialsite"
 
     def ready(self) -> None:
-        """Translate the labels of all models."""
+        """Translate the labels of all models, and give the admin its first page."""
         field_labels.translate(apps.get_models())
+        admin.site.index_template = "socialsite/staff_home.html"

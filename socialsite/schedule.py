@@ -42,6 +42,8 @@ TASKS: dict[str, dict[str, Any]] = {
     "purge-sign-ups": {"task": "accounts.purge_sign_ups", "schedule": timedelta(hours=1)},
     "forget-taken": _nightly("accounts.forget_taken", 3, 50),
     "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
+    # Soon after midnight, while it is known who was there on the day before.
+    "count-days": _nightly("site.count_days", 0, 1),
     "refresh-suggestions": _nightly("relations.refresh_suggestions", 2, 30),
     "check-counts": _nightly("relations.check_counts", 3, 30),
     "check-interaction-counts": _nightly("interactions.check_counts", 3, 45),

@@ -86,7 +86,8 @@ class User(AbstractBaseUser):
     # The newest version of the site's terms that the person accepted; 0 for none.
     terms_accepted = models.PositiveIntegerField(default=0)
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
-    created_at = models.DateTimeField(default=timezone.now)
+    # Indexed for the number of sign-ups by day. (The id is older if staff decided on the sign-up.)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
     banned_at = models.DateTimeField(null=True, blank=True)
     # No log-in before this time.
     suspended_until = models.DateTimeField(null=True, blank=True)

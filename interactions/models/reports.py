@@ -101,6 +101,8 @@ class Report(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["case", "reporter", "is_open"], name="uk_report_open")
         ]
+        # The oldest open report, and the reports of a day.
+        indexes = [models.Index(fields=["is_open", "created_at"], name="ix_report_time")]
 
     def __str__(self) -> str:
         return f"{self.reason} by {self.reporter_id}"

@@ -52,6 +52,7 @@ LABELS = {
     gettext_noop("content"),
     gettext_noop("counted"),
     gettext_noop("created at"),
+    gettext_noop("day"),
     gettext_noop("dead"),
     gettext_noop("deleted at"),
     gettext_noop("deleted"),

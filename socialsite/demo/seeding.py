@@ -41,6 +41,7 @@ from socialsite.demo.order import Act, Order
 from socialsite.demo.people import BIG_AUTHOR, EMAIL_DOMAIN, LOGINS, PASSWORD, Person, make
 from socialsite.demo.plan import Plan, Step, Thread
 from socialsite.demo.words import site_texts
+from socialsite.tasks import count_days
 
 logger = logging.getLogger(__name__)
 
@@ -134,6 +135,7 @@ class _Seeding:
         self._drain()
         ranking.rank()
         rising.rank()
+        count_days()
 
     def _plan(self) -> None:
         fans = graph.fans_of(self._follows)

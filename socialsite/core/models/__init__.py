@@ -1,5 +1,6 @@
 """Tables that no app owns: events, requests, media, and the site itself."""
 
+from socialsite.core.models.days import DayCount
 from socialsite.core.models.events import Event, ScheduledRun
 from socialsite.core.models.media import Media, Video, VideoUpload
 from socialsite.core.models.requests import Allowance, IdempotencyKey
@@ -15,6 +16,7 @@ __all__ = [
     "Allowance",
     "Announcement",
     "AnnouncementDismissal",
+    "DayCount",
     "Event",
     "IdempotencyKey",
     "Media",

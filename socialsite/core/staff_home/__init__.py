@@ -1,0 +1,1 @@
+"""What the staff home consists of: tiles and numbers by day. `socialsite.staff_home` lists them."""
