@@ -1,9 +1,9 @@
-"""The part of accounts in the staff home: sign-ups that wait, and people and sign-ups by day."""
+"""The part of accounts in the staff home: what waits for staff, and people and sign-ups by day."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import SignUpRequest, User
+from accounts.models import Appeal, SignUpRequest, User
 from socialsite.core.staff_home.day_counts import Kind, Span
 from socialsite.core.staff_home.tiles import Figure, Tile, ago, bounded, waiting
 
@@ -12,6 +12,17 @@ def waiting_sign_ups() -> Figure:
     """Return the number of sign-ups that staff are to decide on, and the age of the first."""
     rows = SignUpRequest.objects.filter(state=SignUpRequest.State.WAITING)
     first = rows.order_by("changed_at").values_list("changed_at", flat=True).first()
+    number, value = bounded(rows)
+    if first is None:
+        return Figure(value, _("Nobody waits for a decision."))
+    text = _("The first person has waited for %(time)s.") % {"time": ago(first)}
+    return Figure(value, text, waiting(number))
+
+
+def open_appeals() -> Figure:
+    """Return the number of appeals that nobody decided, and the age of the oldest one."""
+    rows = Appeal.objects.filter(state=Appeal.State.OPEN)
+    first = rows.order_by("created_at").values_list("created_at", flat=True).first()
     number, value = bounded(rows)
     if first is None:
         return Figure(value, _("Nobody waits for a decision."))
@@ -40,6 +51,7 @@ WAITING_SIGN_UPS = Tile(
     waiting_sign_ups,
     page="admin:accounts_signuprequest_changelist",
 )
+OPEN_APPEALS = Tile(gettext_lazy("Appeals"), open_appeals, page="admin:accounts_appeal_changelist")
 DAYS = (
     Kind("people", gettext_lazy("Active people"), people_seen),
     Kind("sign_ups", gettext_lazy("New accounts"), sign_ups),

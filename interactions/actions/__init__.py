@@ -22,7 +22,10 @@ from interactions.actions.reports import (
     close_reports_of,
     delete_reported,
     dismiss_reports,
+    limit_reported,
     report,
+    suspend_reported,
+    warn_reported,
 )
 from interactions.actions.subjects import ensure_subject, mark_post_deleted, set_comment_status
 from interactions.actions.votes import fold_votes, vote
@@ -48,6 +51,7 @@ __all__ = [
     "fold_votes",
     "give_back_case",
     "like",
+    "limit_reported",
     "mark_post_deleted",
     "note_case",
     "pin",
@@ -55,9 +59,11 @@ __all__ = [
     "report",
     "restore_comment",
     "set_comment_status",
+    "suspend_reported",
     "take_case",
     "unbookmark",
     "unlike",
     "unpin",
     "vote",
+    "warn_reported",
 ]

@@ -140,18 +140,68 @@ def delete_reported(
     return outcome == Outcome.DELETED
 
 
+@db.atomic
+def warn_reported(
+    actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
+) -> bool:
+    """Warn the reported person or author, and close the case.
+
+    Raises what `accounts.actions.warn` raises.
+    """
+    accounts_actions.warn(_person_of(case_id), actor, address, grounds)
+    _close_one(case_id, Outcome.WARNED, actor)
+    return True
+
+
+@db.atomic
+def limit_reported(
+    actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
+) -> bool:
+    """Limit the reported person or author, and close the case; False if limited already.
+
+    Raises what `accounts.actions.limit` raises.
+    """
+    person = _person_of(case_id)
+    was_limited = person.limited_at is not None
+    accounts_actions.limit(person, actor, address, grounds)
+    _close_one(case_id, Outcome.LIMITED, actor)
+    return not was_limited
+
+
+def suspend_reported(
+    actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS, *, days: int = 1
+) -> bool:
+    """Suspend the reported person or author, and close the case.
+
+    Raises what `accounts.actions.suspend` raises.
+    """
+    accounts_actions.suspend(_person_of(case_id), actor, address, grounds, days=days)
+    _close_one(case_id, Outcome.SUSPENDED, actor)
+    return True
+
+
 def ban_reported(
     actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
 ) -> bool:
     """Ban the reported person or author and close all their cases; False if banned already.
 
-    Raises the errors of `accounts.actions.ban`.
+    Raises what `accounts.actions.ban` raises.
     """
-    owner = User.objects.get(pk=Case.objects.get(pk=case_id).owner_id)
-    was_banned = owner.banned_at is not None
-    accounts_actions.ban(owner, actor, address, grounds)
-    close_reports_about(owner.pk, actor)
+    person = _person_of(case_id)
+    was_banned = person.banned_at is not None
+    accounts_actions.ban(person, actor, address, grounds)
+    close_reports_about(person.pk, actor)
     return not was_banned
+
+
+def _person_of(case_id: int) -> User:
+    """Return the reported person, or the author of what is reported."""
+    return User.objects.get(pk=Case.objects.get(pk=case_id).owner_id)
+
+
+@db.atomic
+def _close_one(case_id: int, outcome: Outcome, actor: User) -> None:
+    _close(Case.objects.select_for_update().get(pk=case_id), outcome, actor)
 
 
 @db.atomic

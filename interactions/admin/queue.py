@@ -15,7 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import queries as accounts_queries
+from accounts.actions import Grounds
 from accounts.admin.acts import ActsAdmin
+from accounts.admin.staff_acts import GroundsForm, SuspensionForm, WarningForm
 from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import queries as feeds_queries
@@ -61,7 +63,10 @@ class CaseAdmin(ActsAdmin):
         "the id of a post, a comment or a person, or the username of its owner"
     )
     ordering = ("-open_count", "-reported_at")
-    actions = ("take", "take_over", "give_back", "dismiss", "delete_reported", "ban")
+    actions = (
+        *("take", "take_over", "give_back", "dismiss", "delete_reported"),
+        *("warn", "limit", "suspend", "ban"),
+    )
     change_form_template = "admin/interactions/case.html"
     fields = (
         "subject",
@@ -200,9 +205,46 @@ class CaseAdmin(ActsAdmin):
         self, request: HttpRequest, queryset: "QuerySet[Case]"
     ) -> HttpResponse | None:
         """Delete posts and comments."""
-        question = _("Delete these posts and comments? Their authors see the reason.")
+        question = _(
+            "Delete these posts and comments? Their authors read the reason; without one, the most"
+            " frequent one of the reports."
+        )
         cases = queryset.exclude(kind=ReportedKind.USER)
-        return self._act(request, cases, actions.delete_reported, question)
+        return self._act_on_grounds(request, cases, actions.delete_reported, question)
+
+    @admin.action(
+        description=gettext_lazy("Warn the people of the selected cases"), permissions=["view"]
+    )
+    def warn(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
+        """Warn the author, or the reported person."""
+        question = _("Warn these people? They read your words, and nothing else changes.")
+        return self._act_on_grounds(request, queryset, actions.warn_reported, question, WarningForm)
+
+    @admin.action(
+        description=gettext_lazy("Limit the people of the selected cases"), permissions=["view"]
+    )
+    def limit(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
+        """Limit the author, or the reported person."""
+        question = _(
+            "Limit these people? Neither they nor their posts are recommended or found by a search."
+        )
+        return self._act_on_grounds(request, queryset, actions.limit_reported, question)
+
+    @admin.action(
+        description=gettext_lazy("Suspend the people of the selected cases"), permissions=["view"]
+    )
+    def suspend(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
+        """Suspend the author, or the reported person."""
+        question = _(
+            "Suspend these people? They are signed out everywhere, and cannot log in for some time."
+        )
+        form = self.form_of(request, SuspensionForm)
+
+        def suspend(actor: User, case_id: int, address: str) -> bool:
+            days = form.cleaned_data["days"]
+            return actions.suspend_reported(actor, case_id, address, form.grounds, days=days)
+
+        return self._act(request, queryset, suspend, question, form)
 
     @admin.action(
         description=gettext_lazy("Ban the people of the selected cases"), permissions=["view"]
@@ -212,7 +254,24 @@ class CaseAdmin(ActsAdmin):
         question = _(
             "Ban these people? They are signed out everywhere, and nobody sees their posts."
         )
-        return self._act(request, queryset, actions.ban_reported, question)
+        return self._act_on_grounds(request, queryset, actions.ban_reported, question)
+
+    def _act_on_grounds(
+        self,
+        request: HttpRequest,
+        cases: "QuerySet[Case]",
+        act: Callable[[User, int, str, Grounds], bool],
+        question: str,
+        kind: type[GroundsForm] = GroundsForm,
+    ) -> HttpResponse | None:
+        form = self.form_of(request, kind)
+        return self._act(
+            request,
+            cases,
+            lambda actor, case_id, address: act(actor, case_id, address, form.grounds),
+            question,
+            form,
+        )
 
     def described(self, rows: Sequence[Case]) -> list[str]:
         """Return the objects of cases with their owners and the beginning of their words."""
@@ -220,7 +279,12 @@ class CaseAdmin(ActsAdmin):
         return [f"{case}, {case.owner}: {words[case.pk]}" for case in rows]
 
     def _act(
-        self, request: HttpRequest, cases: "QuerySet[Case]", act: Act, question: str
+        self,
+        request: HttpRequest,
+        cases: "QuerySet[Case]",
+        act: Act,
+        question: str,
+        form: forms.Form | None = None,
     ) -> HttpResponse | None:
         actor, address = staff_of(request), address_of(request)
         return self.act(
@@ -228,6 +292,7 @@ class CaseAdmin(ActsAdmin):
             cases.select_related("owner"),
             lambda case: act(actor, case.pk, address),
             question,
+            form,
         )
 
 

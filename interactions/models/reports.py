@@ -25,6 +25,9 @@ class Outcome(models.TextChoices):
     OPEN = "", _("not decided yet")
     DISMISSED = "dismissed", _("Dismissed")
     DELETED = "deleted", _("Deleted")
+    WARNED = "warned", _("warned")
+    LIMITED = "limited", _("limited")
+    SUSPENDED = "suspended", _("suspended")
     BANNED = "banned", _("Banned")
     GONE = "gone", _("gone by itself")
 

@@ -11,6 +11,7 @@ from socialsite.core.staff_home.tiles import Tile
 TILES: tuple[Tile, ...] = (
     # Work that waits.
     interactions.staff_home.OPEN_CASES,
+    accounts.staff_home.OPEN_APPEALS,
     accounts.staff_home.WAITING_SIGN_UPS,
     own.FAILED_EVENTS,
     # The last nightly checks.
