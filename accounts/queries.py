@@ -136,13 +136,6 @@ def noted(action: str, subject_type: str, subject_id: int) -> dict[str, Any] | N
     return found.first()
 
 
-def noted_actor(action: str, subject_type: str, subject_id: int) -> User | None:
-    """Return who did an act that the audit trail has last; None for nobody or a command."""
-    notes = AuditEntry.objects.filter(subject_type=subject_type, subject_id=subject_id)
-    found = notes.filter(action=action).select_related("actor").order_by("-pk").first()
-    return None if found is None else found.actor
-
-
 def moderates(user: User) -> bool:
     """Return whether a person is staff; TwoFactorNeeded if they lack a required second factor."""
     two_factor.check_staff(user)

@@ -82,6 +82,17 @@ def _time(moment: datetime | None) -> str | None:
     return None if moment is None else iso_of(moment)
 
 
+def removal(kind: StaffAct.Kind, user_id: int, subject_id: int) -> StaffAct | None:
+    """Return the standing act by which staff deleted a post or comment of a person."""
+    acts = StaffAct.objects.filter(user=user_id, kind=kind, subject_id=subject_id, undone_at=None)
+    return acts.select_related("actor").last()
+
+
+def stands(act_id: int) -> bool:
+    """Return whether an act is not undone."""
+    return StaffAct.objects.filter(pk=act_id, undone_at=None).exists()
+
+
 def in_words(act: ActBody) -> dict[str, str]:
     """Return `title`, `effect` and `reason` of an act in the current language."""
     effects = {

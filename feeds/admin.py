@@ -4,6 +4,7 @@ A page of its own explains why a post is in a person's home feed, or why not.
 """
 
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,6 +23,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts_actions
+from accounts.admin.acts import ActsAdmin
+from accounts.admin.staff_acts import GroundsForm
 from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import actions
@@ -69,7 +72,7 @@ class ExplainForm(forms.Form):
 
 
 @admin.register(Post)
-class PostAdmin(ReadOnlyAdmin):
+class PostAdmin(ActsAdmin):
     """Posts; deleting one calls `actions.delete`."""
 
     change_list_template = "admin/feeds/posts.html"
@@ -81,13 +84,22 @@ class PostAdmin(ReadOnlyAdmin):
     search_fields = ("=id", "=author__username_key")
     actions = ("delete_posts",)
 
-    @admin.action(description=gettext_lazy("Delete the selected posts"))
-    def delete_posts(self, request: HttpRequest, queryset: "QuerySet[Post]") -> None:
+    def described(self, rows: Sequence[Post]) -> list[str]:
+        """Return the posts with their authors."""
+        return [f"{post}, {post.author}" for post in rows]
+
+    @admin.action(description=gettext_lazy("Delete the selected posts"), permissions=["view"])
+    def delete_posts(self, request: HttpRequest, queryset: "QuerySet[Post]") -> HttpResponse | None:
         """Delete as staff."""
-        for ident in queryset.filter(is_deleted=False, is_removed=False).values_list(
-            "pk", flat=True
-        ):
-            actions.delete(staff_of(request), ident, address_of(request))
+        actor, address = staff_of(request), address_of(request)
+        form = self.form_of(request, GroundsForm)
+        return self.act(
+            request,
+            queryset.filter(is_deleted=False, is_removed=False).select_related("author"),
+            lambda post: actions.delete(actor, post.pk, address, form.grounds),
+            _("Delete these posts? Their authors read the reason."),
+            form,
+        )
 
     # --- why a post is in a feed ----------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:

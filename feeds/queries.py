@@ -145,6 +145,7 @@ def newest_public(most: int) -> list[tuple[int, str]]:
     """Return the newest posts that guests may see: their ids and the usernames of their authors."""
     ids = [place.id for place in _public_places(None, None, most)]
     rows = visible_to(None).filter(pk__in=ids, author__limited_at=None).newest_first()
+    rows = rows.exclude(ref_post__author__limited_at__isnull=False)
     return list(rows.values_list("pk", "author__username"))
 
 
@@ -273,8 +274,7 @@ def reposts() -> PostQuerySet:
 
 def reposts_without_words(user_id: int) -> PostQuerySet:
     """Return a person's reposts without words: one at most of each post (`ref_post`)."""
-    reposts = Post.objects.filter(author_id=user_id, kind=Kind.REPOST, is_deleted=False)
-    return reposts.filter(content_row__content="")
+    return reposts().filter(author_id=user_id, kind=Kind.REPOST, content_row__content="")
 
 
 def new_count(viewer: "User") -> tuple[int, bool]:

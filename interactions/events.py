@@ -88,6 +88,17 @@ class CommentRestored(_CommentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ReportsClosed(DomainEvent):
+    """The open reports of a case are closed; `first` is the id of the oldest of them."""
+
+    aggregate_type: ClassVar[str] = "case"
+    aggregate_field: ClassVar[str] = "case_id"
+
+    case_id: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
 class NotificationsBehind(DomainEvent):
     """A fact affects more notifications than one transaction updates.
 

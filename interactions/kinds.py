@@ -34,6 +34,10 @@ ENDED_POLL = Kind(11, "poll", "post")
 ENDED_OWN_POLL = Kind(12, "poll", "post")
 # About the reader: each decision of staff is a cause of its own.
 DECIDED = Kind(13, "moderation", "user", official=True)
+# What became of a report of the reader; its reason is a value of `models.Answer`.
+REPORTED_POST = Kind(14, "report", "post", official=True)
+REPORTED_COMMENT = Kind(15, "report", "comment", official=True)
+REPORTED_PERSON = Kind(16, "report", "user", official=True)
 
 KINDS = (
     LIKED_POST,
@@ -49,6 +53,9 @@ KINDS = (
     REMOVED_POST,
     REMOVED_COMMENT,
     DECIDED,
+    REPORTED_POST,
+    REPORTED_COMMENT,
+    REPORTED_PERSON,
 )
 BY_VALUE = {kind.value: kind for kind in KINDS}
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))

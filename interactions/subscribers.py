@@ -30,12 +30,13 @@ from interactions.events import (
     Liked,
     NotificationsBehind,
     PushWanted,
+    ReportsClosed,
     Unbookmarked,
     Unliked,
     Voted,
 )
 from interactions.models import ReportedKind, SubjectType
-from interactions.notifying import causes
+from interactions.notifying import causes, official
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.errors import Unavailable
 from socialsite.core.events import enqueue
@@ -165,6 +166,7 @@ def notify_of_comment(event: Commented | CommentDeleted | CommentRestored) -> No
     """Notify the author of the post, the person answered, and the people named."""
     if isinstance(event, CommentRestored):
         causes.revive(event.post_id, event.id)
+        causes.of_comment_removal(event.id, event.post_id)
     causes.of_comment(event.id)
 
 
@@ -231,10 +233,16 @@ def notify_of_repost(event: PostReposted | RepostDeleted) -> None:
     causes.of_repost(event.id, event.author_id, event.ref_id, event.ref_author_id)
 
 
+@on(ReportsClosed)
+def notify_of_reports(event: ReportsClosed) -> None:
+    """Notify those who reported."""
+    official.of_reports(event.case_id, (event.first - 1, 0, 0))
+
+
 @on(StaffActed)
 def notify_of_decision(event: StaffActed) -> None:
     """Notify the person."""
-    causes.of_decision(event.user_id, event.ref)
+    official.of_decision(event.user_id, event.ref)
 
 
 @on(FollowCreated, FollowCanceled)

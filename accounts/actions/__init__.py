@@ -4,6 +4,7 @@ Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Re
 """
 
 from accounts.actions.appeals import appeal, grant_appeal, refuse_appeal
+from accounts.actions.authority import check_over
 from accounts.actions.credentials import change_password, set_password
 from accounts.actions.email import (
     change_email,
@@ -58,7 +59,14 @@ from accounts.actions.site import (
     save_announcement,
     set_logo,
 )
-from accounts.actions.staff_acts import NO_GROUNDS, Grounds, Removal, record_removal, removals
+from accounts.actions.staff_acts import (
+    NO_GROUNDS,
+    Grounds,
+    Removal,
+    keep_removed,
+    record_removal,
+    removals,
+)
 from accounts.actions.staff_acts import Kind as ActKind
 from accounts.actions.terms import accept_terms, check_terms
 from accounts.actions.two_factor import (
@@ -87,6 +95,7 @@ __all__ = [
     "change_email",
     "change_password",
     "change_site",
+    "check_over",
     "check_password",
     "check_profile",
     "check_terms",
@@ -104,6 +113,7 @@ __all__ = [
     "force_offline",
     "forget_taken",
     "grant_appeal",
+    "keep_removed",
     "kick",
     "kick_others",
     "limit",

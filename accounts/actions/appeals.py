@@ -49,6 +49,8 @@ def grant_appeal(act_id: int, answer: str, actor: User, address: str = "") -> No
     _check_other(act, actor)
     words = clean(answer)[: Appeal.ANSWER_MAX]
     moderation.undo(act.pk, actor, address, Answer(act.pk, words))
+    if not Appeal.objects.filter(pk=act.pk, decided_by=actor).exists():
+        raise NotFound  # somebody undid the act at the same time
 
 
 @db.atomic

@@ -29,7 +29,7 @@ from accounts.events import (
     UserUnbanned,
 )
 from accounts.models import Role, StaffAct, User
-from socialsite.core import db
+from socialsite.core import db, ids
 from socialsite.core.errors import InvalidInput, NotFound
 from socialsite.core.events import publish
 from socialsite.core.media import pictures
@@ -107,7 +107,7 @@ def suspend(
 ) -> User:
     """Suspend a person for some days: revoke every token and refuse log-ins; their posts stay.
 
-    A new suspension replaces the one before. Raises InvalidInput (`days`).
+    A new suspension replaces the one before, also in an open appeal. Raises InvalidInput (`days`).
     """
     if not 1 <= days <= SUSPEND_DAYS_MAX:
         text = _("A number of days from 1 to %(most)s.") % {"most": SUSPEND_DAYS_MAX}
@@ -118,8 +118,8 @@ def suspend(
     user.suspended_until = timezone.now() + timedelta(days=days)
     user.save(update_fields=["suspended_until"])
     revoke_batch(batch, "suspend")
-    staff_acts.end(Kind.SUSPEND, user, actor)
-    staff_acts.record(Kind.SUSPEND, user, actor, grounds, until=user.suspended_until)
+    act = staff_acts.record(Kind.SUSPEND, user, actor, grounds, until=user.suspended_until)
+    staff_acts.replace(Kind.SUSPEND, user, actor, act)
     note(actor, Act.SUSPEND, "user", user.pk, _detail(grounds) | {"days": days}, address)
     return user
 
@@ -255,13 +255,13 @@ def _give_back(act: StaffAct) -> None:
 
 
 @db.atomic
-def forget_taken(limit: int = 100) -> int:
+def forget_taken(limit: int = 20) -> int:
     """Forget what was taken TAKEN_DAYS ago: it cannot be given back any more.
 
     Returns the number of acts.
     """
-    before = timezone.now() - timedelta(days=TAKEN_DAYS)
-    old = StaffAct.objects.filter(created_at__lt=before).exclude(taken="")
+    before = db.now_ms() - TAKEN_DAYS * 86_400_000
+    old = StaffAct.objects.filter(pk__lt=ids.first_of(before)).exclude(taken="")
     acts = list(old.select_for_update().order_by("pk")[:limit])
     for act in acts:
         names = [act.taken]

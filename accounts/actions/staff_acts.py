@@ -79,13 +79,13 @@ def record(
 
 def record_removal(
     kind: StaffAct.Kind, user_id: int, actor: User | None, grounds: Grounds, *, subject_id: int
-) -> None:
+) -> StaffAct:
     """Record the deletion of a post or comment, whose app tells the person.
 
     Raises InvalidInput for the grounds.
     """
     known = grounds.checked()
-    StaffAct.objects.create(
+    return StaffAct.objects.create(
         kind=kind,
         user_id=user_id,
         actor=actor,
@@ -95,6 +95,12 @@ def record_removal(
         taken=StaffAct.KEPT,
         created_at=timezone.now(),
     )
+
+
+def keep_removed(kind: StaffAct.Kind, user_id: int, subject_id: int) -> None:
+    """Let no undo restore what its author deleted as well."""
+    acts = StaffAct.objects.filter(user=user_id, kind=kind, subject_id=subject_id, undone_at=None)
+    acts.update(taken="")
 
 
 class Removal(NamedTuple):
@@ -113,6 +119,15 @@ def end(kind: StaffAct.Kind, user: User, actor: User | None, answer: Answer = NO
     rows = StaffAct.objects.filter(user=user, kind=kind, undone_at=None)
     for act in rows.select_for_update().order_by("pk"):
         end_one(act, actor, answer)
+
+
+def replace(kind: StaffAct.Kind, user: User, actor: User | None, new: StaffAct) -> None:
+    """Mark the standing acts of a kind as undone by a new one, which takes over an open appeal."""
+    rows = StaffAct.objects.filter(user=user, kind=kind, undone_at=None).exclude(pk=new.pk)
+    for act in rows.select_for_update().order_by("pk"):
+        Appeal.objects.filter(pk=act.pk, state=Appeal.State.OPEN).update(act=new)
+        act.undone_at, act.undone_by = timezone.now(), actor
+        act.save(update_fields=["undone_at", "undone_by"])
 
 
 def end_one(act: StaffAct, actor: User | None, answer: Answer = NO_ANSWER) -> None:

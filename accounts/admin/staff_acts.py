@@ -20,6 +20,13 @@ from accounts.request_auth.requests import staff_of
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.text import clean
 
+Kind = StaffAct.Kind
+# The admin's pages of what staff delete.
+PAGES = {
+    Kind.DELETE_POST: "admin:feeds_post_change",
+    Kind.DELETE_COMMENT: "admin:interactions_comment_change",
+}
+
 
 class GroundsForm(forms.Form):
     """Why staff act, as the person reads it."""
@@ -72,6 +79,15 @@ class AnswerForm(forms.Form):
     )
 
 
+def about(act: StaffAct) -> SafeString | str:
+    """Return a link to the post or comment that was deleted, or the text that was taken."""
+    page = PAGES.get(Kind(act.kind))
+    if page is not None and act.subject_id:
+        address = reverse(page, args=[act.subject_id])
+        return format_html('<a href="{}">{}</a>', address, act.get_kind_display())
+    return act.taken if act.kind == Kind.TAKE_BIO and act.taken else "-"
+
+
 @admin.register(StaffAct)
 class StaffActAdmin(ActsAdmin):
     """Acts on people with their grounds; staff undo them."""
@@ -83,12 +99,17 @@ class StaffActAdmin(ActsAdmin):
     search_help_text = gettext_lazy("an id, or the username of the person or of the staff member")
     ordering = ("-id",)
     fields = (
-        *("id", "kind", "user", "actor", "reason", "words", "until", "created_at"),
+        *("id", "kind", "user", "actor", "subject", "reason", "words", "until", "created_at"),
         *("undone_at", "undone_by", "appeal_link"),
     )
-    readonly_fields = ("appeal_link",)
+    readonly_fields = ("appeal_link", "subject")
     actions = ("undo",)
     change_form_template = "admin/accounts/staff_act.html"
+
+    @admin.display(description=gettext_lazy("about"))
+    def subject(self, act: StaffAct) -> SafeString | str:
+        """Return what was deleted or taken."""
+        return about(act)
 
     @admin.display(description=gettext_lazy("appeal"))
     def appeal_link(self, act: StaffAct) -> SafeString | str:
@@ -154,10 +175,10 @@ class AppealAdmin(ActsAdmin):
     search_help_text = gettext_lazy("the id or the username of the person")
     ordering = ("created_at", "pk")
     fields = (
-        *("act_link", "kind", "reason", "words", "acted", "text", "created_at", "state"),
-        *("decided_by", "decided_at", "answer"),
+        *("act_link", "kind", "subject", "reason", "words", "acted", "text", "created_at"),
+        *("state", "decided_by", "decided_at", "answer"),
     )
-    readonly_fields = ("act_link", "kind", "reason", "words", "acted")
+    readonly_fields = ("act_link", "kind", "subject", "reason", "words", "acted")
     actions = ("grant", "refuse")
     change_form_template = "admin/accounts/appeal.html"
 
@@ -171,6 +192,11 @@ class AppealAdmin(ActsAdmin):
     def kind(self, appeal: Appeal) -> str:
         """Return what was done."""
         return appeal.act.get_kind_display()
+
+    @admin.display(description=gettext_lazy("about"))
+    def subject(self, appeal: Appeal) -> SafeString | str:
+        """Return what was deleted or taken."""
+        return about(appeal.act)
 
     @admin.display(description=gettext_lazy("reason"))
     def reason(self, appeal: Appeal) -> str:

@@ -67,17 +67,25 @@ def _own(
 
 # --- people who cannot log in -------------------------------------------------------------------
 def outside(
-    request: HttpRequest, user: User, error: errors.AppError, *, may_fail: bool = False
+    request: HttpRequest, ticket: str, error: errors.AppError | None, *, in_form: bool = False
 ) -> HttpResponse:
     """Show the acts to a person whose password was right, but whom staff keep from logging in.
 
-    `may_fail`: the error is a mistake in the form of an appeal.
+    With a second factor, ask for its code first. `in_form`: the error is a mistake in the form.
+    Without a valid ticket, begin with the password.
     """
-    page = staff_acts.of_person(user.pk, None, page_sizes.PAGE_SIZE)
-    context = _context(request, page.items, error if may_fail else None) | {
-        "why": "" if may_fail else str(error.detail),
-        "ticket": tickets.for_person(user),
-        "needs_code": two_factor.is_on(user),
+    holder = tickets.holder_of(ticket, "appeal", TICKET_SECONDS)
+    if holder is None:
+        late = errors.NotAuthenticated(_("That took too long. Please log in again."))
+        return forms.form(request, "accounts/login.html", ("username",), late)
+    needs_code = two_factor.is_on(holder.user) and not holder.coded
+    acts: list[staff_acts.ActBody] = []
+    if not needs_code:
+        acts = staff_acts.of_person(holder.user.pk, None, page_sizes.PAGE_SIZE).items
+    context = _context(request, acts, error if in_form else None) | {
+        "why": "" if in_form or error is None else str(error.detail),
+        "ticket": ticket,
+        "needs_code": needs_code,
     }
     return forms.page(request, "accounts/acts_outside.html", context, error)
 
@@ -85,19 +93,23 @@ def outside(
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.LOGIN,))
 def appeal_outside(request: HttpRequest) -> HttpResponse:
-    """Object to an act without being signed in; without a valid ticket, begin with the password."""
+    """Object to an act without being signed in, after the code of the second factor if needed."""
     if request.method != "POST":
         return forms.redirect(reverse("login"))
-    user = tickets.person_of(request.POST.get("ticket", ""), TICKET_SECONDS)
-    if user is None:
-        late = errors.NotAuthenticated(_("That took too long. Please log in again."))
-        return forms.form(request, "accounts/login.html", ("username",), late)
+    ticket = request.POST.get("ticket", "")
+    holder = tickets.holder_of(ticket, "appeal", TICKET_SECONDS)
+    if holder is None:
+        return outside(request, ticket, None)
     try:
         request_budgets.spend(request)
-        flow.check_code(request, user, request.POST.get("otp", ""))
-        actions.appeal(user, number_of(request.POST.get("act", "")) or 0, request.POST["text"])
+        if two_factor.is_on(holder.user) and not holder.coded:
+            flow.check_code(request, holder.user, request.POST.get("otp", ""))
+            ticket = tickets.for_person(holder.user, "appeal", coded=True)
+            return outside(request, ticket, None)
+        act_id = number_of(request.POST.get("act", "")) or 0
+        actions.appeal(holder.user, act_id, request.POST.get("text", ""))
     except SHOWN as error:
-        return outside(request, user, error, may_fail=True)
+        return outside(request, ticket, error, in_form=True)
     return forms.redirect(reverse("appeal_sent"))
 
 

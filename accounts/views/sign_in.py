@@ -34,12 +34,12 @@ def login(request: HttpRequest) -> HttpResponse:
             try:
                 pair = flow.finish(request, user, forms.browser(request))
             except OtpRequired:
-                return two_factor.code_form(request, tickets.for_person(user))
+                return two_factor.code_form(request, tickets.for_person(user, "login-code"))
             return forms.entered(request, pair)
         except (UserBanned, Suspended) as found:
             person = queries.any_by_name(request.POST["username"].strip())
             if person is not None:  # as it is: the password was right
-                return acts.outside(request, person, found)
+                return acts.outside(request, tickets.for_person(person, "appeal"), found)
         except forms.SHOWN as found:
             error = found
     return forms.form(request, "accounts/login.html", ("username",), error)

@@ -1,31 +1,47 @@
-"""Tickets in forms: they prove that a person's current password was entered correctly just now."""
+"""Tickets in forms: they prove that a person's current password was entered correctly just now.
+
+A ticket serves one purpose: that for an appeal does not log anybody in.
+"""
 
 import secrets
+from typing import Literal, NamedTuple
 
 from django.core import signing
 from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 
-SALT = "accounts.login-code"
+Purpose = Literal["login-code", "appeal"]
 
 
-def for_person(user: User) -> str:
+class Holder(NamedTuple):
+    """The person of a ticket, and whether the second factor was checked too."""
+
+    user: User
+    coded: bool
+
+
+def for_person(user: User, purpose: Purpose, *, coded: bool = False) -> str:
     """Return a ticket which proves that this person's password was just checked."""
-    return signing.dumps({"user": user.pk, "password": _password_hash(user)}, salt=SALT)
+    claims = {"user": user.pk, "password": _password_hash(user), "coded": coded}
+    return signing.dumps(claims, salt=_salt(purpose))
 
 
-def person_of(ticket: str, seconds: int) -> User | None:
-    """Return the person of a ticket that is not older than this and still valid."""
+def holder_of(ticket: str, purpose: Purpose, seconds: int) -> Holder | None:
+    """Return whose ticket it is, if it is not older than this and still valid."""
     try:
-        claims = signing.loads(ticket, salt=SALT, max_age=seconds)
+        claims = signing.loads(ticket, salt=_salt(purpose), max_age=seconds)
     except signing.BadSignature:
         return None
     user = User.objects.filter(pk=claims["user"]).first()
     if user is None or not secrets.compare_digest(claims["password"], _password_hash(user)):
         return None
-    return user
+    return Holder(user, claims.get("coded", False))
+
+
+def _salt(purpose: Purpose) -> str:
+    return f"accounts.{purpose}"
 
 
 def _password_hash(user: User) -> str:
-    return salted_hmac(SALT, user.password, algorithm="sha256").hexdigest()
+    return salted_hmac("accounts.tickets", user.password, algorithm="sha256").hexdigest()

@@ -44,14 +44,15 @@ def login(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return forms.redirect(reverse("login"))
     ticket = request.POST.get("ticket", "")
-    user = tickets.person_of(ticket, TICKET_SECONDS)
-    if user is None:
+    holder = tickets.holder_of(ticket, "login-code", TICKET_SECONDS)
+    if holder is None:
         late = errors.NotAuthenticated(_("That took too long. Please log in again."))
         return forms.form(request, "accounts/login.html", ("username",), late)
     try:
         request_budgets.spend(request)
         code = forms.fields(request, "otp")["otp"]
-        return forms.entered(request, flow.finish(request, user, forms.browser(request), code))
+        pair = flow.finish(request, holder.user, forms.browser(request), code)
+        return forms.entered(request, pair)
     except errors.OtpRequired:
         return code_form(request, ticket)
     except SHOWN as error:

@@ -12,10 +12,10 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts import actions as accounts_actions
-from feeds import cache
+from feeds import cache, queries
 from feeds.discovery.tags import indexing
 from feeds.events import PostRemoved, PostReposted, PostRestored, RepostDeleted
-from feeds.models import NAMED, AuthorHead, Post, PostContent
+from feeds.models import NAMED, AuthorHead, Kind, Post, PostContent
 from socialsite.core import events
 from socialsite.core.media import references
 
@@ -27,7 +27,11 @@ ActKind = accounts_actions.ActKind
 
 
 def remove(actor: "User", post: Post, address: str, grounds: "Grounds") -> None:
-    """Remove a locked post of somebody else. Publishes PostRemoved."""
+    """Remove a locked post of somebody else. Publishes PostRemoved.
+
+    Raises Forbidden and TwoFactorNeeded, as all acts of staff.
+    """
+    accounts_actions.check_over(actor, post.author)
     _set_removed(post, is_removed=True)
     events.publish(PostRemoved(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
@@ -35,10 +39,10 @@ def remove(actor: "User", post: Post, address: str, grounds: "Grounds") -> None:
         events.publish(
             RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
         )
-    accounts_actions.record_removal(
+    act = accounts_actions.record_removal(
         ActKind.DELETE_POST, post.author_id, actor, grounds, subject_id=post.pk
     )
-    detail = {"author": str(post.author_id)}
+    detail = {"author": str(post.author_id), "act": str(act.pk)}
     detail |= {"reason": grounds.reason} if grounds.reason else {}
     accounts_actions.note(actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address)
 
@@ -49,7 +53,7 @@ def restore(post_id: int) -> None:
     Runs in the transaction of the undo.
     """
     post = Post.objects.select_for_update().filter(pk=post_id, is_removed=True).first()
-    if post is None or post.is_deleted:
+    if post is None or post.is_deleted or _is_made_again(post):
         return
     _set_removed(post, is_removed=False)
     events.publish(PostRestored(id=post.pk, author_id=post.author_id))
@@ -58,6 +62,14 @@ def restore(post_id: int) -> None:
         events.publish(
             PostReposted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
         )
+
+
+def _is_made_again(post: Post) -> bool:
+    """Return whether a removed repost without words has a successor: there is one at most."""
+    if post.kind != Kind.REPOST or PostContent.objects.get(pk=post.pk).content:
+        return False
+    made = queries.reposts_without_words(post.author_id)
+    return made.filter(ref_post_id=post.ref_post_id).exists()
 
 
 def _set_removed(post: Post, *, is_removed: bool) -> None:

@@ -18,7 +18,14 @@ from feeds.actions.post_rules import KEPT, WRITTEN, limits
 from feeds.content.polls import definition
 from feeds.models import Draft, DraftImage, Post, PostContent
 from socialsite.core import db
-from socialsite.core.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
+from socialsite.core.errors import (
+    AppError,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    QuotaExceeded,
+    Suspended,
+)
 from socialsite.core.media import pictures, video_links
 from socialsite.core.media.videos import uploads as videos
 
@@ -98,7 +105,7 @@ def rewrite(author: "User", post_id: int) -> Draft:
     Raises NotFound if the author has no such post, Forbidden for a repost, QuotaExceeded.
     """
     post = Post.objects.select_for_update().filter(pk=post_id, author_id=author.pk).first()
-    if post is None or post.is_deleted:
+    if post is None or post.is_deleted or post.is_removed:
         raise NotFound
     if post.kind not in WRITTEN:
         raise Forbidden
@@ -120,7 +127,7 @@ def publish_due() -> int:
     """Publish the drafts whose time has come; return how many became posts.
 
     After an outage they are published late, each once. A draft that cannot be published, for
-    example since its author is banned, loses its time and says so.
+    example since its author is banned or suspended, loses its time and says so.
     """
     due = Draft.objects.filter(publish_at__lte=db.now_ms()).order_by("publish_at")
     return sum(map(_publish_due, due.values_list("pk", flat=True)[:STEP]))
@@ -147,7 +154,10 @@ def _publish_scheduled(draft_id: int) -> bool:
     draft = rows.filter(pk=draft_id, publish_at__lte=db.now_ms()).first()
     if draft is None:
         return False
-    _publish(accounts_queries.by_id(draft.author_id), draft)
+    author = accounts_queries.by_id(draft.author_id)
+    if author.is_suspended:
+        raise Suspended
+    _publish(author, draft)
     return True
 
 

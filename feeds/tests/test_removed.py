@@ -9,14 +9,16 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts import actions as accounts_actions
+from accounts.actions import moderation
 from accounts.models import Role, StaffAct, User
 from feeds import actions, queries
 from feeds.audit import explain
 from feeds.discovery.search import drift
-from feeds.models import Post, PostVersion
+from feeds.drafts import actions as drafts
+from feeds.models import Draft, Post, PostVersion
 from interactions import actions as interactions_actions
 from interactions.actions import recount
-from interactions.models import SubjectType
+from interactions.models import Case, ReportedKind, SubjectType
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.errors import Forbidden, NotFound
@@ -149,6 +151,29 @@ def test_a_removed_repost_does_not_count(author: User, fan: User, staff: User, d
     assert recount.run().wrong == 0
 
 
+def test_a_removed_repost_may_be_made_again(
+    author: User, fan: User, staff: User, drain: Make
+) -> None:
+    post = actions.publish(author, content="shared")
+    repost, _is_new = actions.repost(fan, post.pk)
+    drain()
+    his = signed_in(author)
+    assert "reposted" in str(his.get(f"{V1}notifications").json())
+    actions.delete(staff, repost.pk)
+    drain()
+    assert "reposted" not in str(his.get(f"{V1}notifications").json())
+    body = signed_in(fan).get(f"{V1}posts/{post.pk}").json()
+    assert (body["reposted"], body["repost_count"]) == (False, 0)
+    again, is_new = actions.repost(fan, post.pk)
+    assert is_new
+    undo(staff)
+    drain()
+    assert APIClient().get(f"{V1}posts/{repost.pk}").status_code == 404
+    assert APIClient().get(f"{V1}posts/{again.pk}").status_code == 200
+    assert signed_in(fan).get(f"{V1}posts/{post.pk}").json()["repost_count"] == 1
+    assert recount.run().wrong == 0
+
+
 def test_a_repost_of_a_removed_post_says_that_it_is_gone(
     author: User, fan: User, staff: User
 ) -> None:
@@ -179,12 +204,14 @@ def test_an_author_may_delete_a_removed_post_for_good(
     assert home(fan) == []
 
 
-def test_a_removal_becomes_final(author: User, staff: User, drain: Make) -> None:
+def test_a_removal_becomes_final(
+    author: User, staff: User, drain: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     media: Media = pictures.store_all(author.pk, [(BytesIO(picture()), "")])[0]
     post = actions.publish(author, content="mine", images=[media.pk])
     actions.delete(staff, post.pk)
     drain()
-    StaffAct.objects.update(created_at="2020-01-01T00:00:00Z")
+    monkeypatch.setattr(moderation, "TAKEN_DAYS", -1)
     assert accounts_actions.forget_taken() == 1
     drain()
     assert Post.objects.get(pk=post.pk).is_deleted
@@ -232,3 +259,72 @@ def test_the_author_reads_why_and_the_explanation_says_it(
     reasons = explain.explain(fan.pk, post.pk).reasons
     assert [reason.code.value for reason in reasons] == ["removed", "row_stale"]
     assert drift.check().wrong == 0
+
+
+def test_each_removal_is_told_and_a_restore_takes_it_back(
+    author: User, staff: User, drain: Make
+) -> None:
+    post = actions.publish(author, content="my words")
+    mine = signed_in(author)
+    for reason in ("spam", "hate"):
+        actions.delete(staff, post.pk, "", accounts_actions.Grounds(reason))
+        drain()
+        items = mine.get(f"{V1}notifications").json()["items"]
+        (item,) = [one for one in items if one["subject"]["type"] == "post"]
+        assert (item["reason"], item["read"]) == (reason, False)
+        undo(staff)
+        drain()
+        items = mine.get(f"{V1}notifications").json()["items"]
+        assert [one["subject"]["type"] for one in items] == ["user"]
+
+
+def test_people_named_in_a_post_removed_before_its_events_are_told_after_the_restore(
+    author: User, fan: User, staff: User, drain: Make
+) -> None:
+    post = actions.publish(author, content="hi @fan1")
+    actions.delete(staff, post.pk)
+    drain()
+    mine = signed_in(fan)
+    assert mine.get(f"{V1}notifications").json()["items"] == []
+    undo(staff)
+    drain()
+    (item,) = mine.get(f"{V1}notifications").json()["items"]
+    assert (item["kind"], item["subject"]["id"]) == ("mentioned", str(post.pk))
+
+
+def test_a_late_event_closes_no_new_report(
+    author: User, fan: User, staff: User, drain: Make
+) -> None:
+    post = actions.publish(author, content="mine")
+    actions.delete(staff, post.pk)
+    undo(staff)
+    interactions_actions.report(fan, ReportedKind.POST, post.pk, "spam")
+    drain()
+    assert Case.objects.get().open_count == 1
+    actions.delete(author, post.pk)
+    drain()
+    assert Case.objects.get().outcome == "gone"
+
+
+def test_a_removed_post_is_not_written_again(author: User, staff: User) -> None:
+    post = actions.publish(author, content="mine")
+    actions.delete(staff, post.pk)
+    with pytest.raises(NotFound):
+        drafts.rewrite(author, post.pk)
+    assert not Post.objects.get(pk=post.pk).is_deleted
+
+
+def test_moderators_delete_no_posts_of_staff(staff: User, make_user: Make) -> None:
+    admin = accounts_actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
+    post = actions.publish(admin, content="mine")
+    with pytest.raises(Forbidden):
+        actions.delete(staff, post.pk)
+    actions.delete(admin, actions.publish(staff, content="theirs").pk)
+
+
+def test_a_suspended_person_publishes_no_draft(author: User, staff: User) -> None:
+    draft = drafts.create(author, {"content": "later", "images": []})
+    Draft.objects.filter(pk=draft.pk).update(publish_at=1)
+    accounts_actions.suspend(author, staff)
+    assert drafts.publish_due() == 0
+    assert Draft.objects.get(pk=draft.pk).failed_at is not None

@@ -18,6 +18,7 @@ from interactions.actions.pins import PIN_MAX, pin, unpin
 from interactions.actions.reports import (
     ban_reported,
     check_reportable,
+    close_case,
     close_reports_about,
     close_reports_of,
     delete_reported,
@@ -38,6 +39,7 @@ __all__ = [
     "check_reportable",
     "choose_notifications",
     "choose_pushed",
+    "close_case",
     "close_reports_about",
     "close_reports_of",
     "comment",

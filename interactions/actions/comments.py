@@ -119,11 +119,14 @@ def delete_comment(
     comment_id: int,
     address: str = "",
     grounds: accounts_actions.Grounds = accounts_actions.NO_GROUNDS,
+    *,
+    as_staff: bool = False,
 ) -> Comment:
     """Delete a comment as its author, the post's author, or staff. Publishes CommentDeleted.
 
     Deleting twice changes nothing. A comment with live replies leaves a tombstone. A deletion by
-    staff can be undone (`restore_comment`); the comment's author reads their `grounds`. Raises
+    staff can be undone (`restore_comment`); the comment's author reads their `grounds`. The post's
+    author who is of staff acts `as_staff` where they decide about reports. Raises
     NotFound if there is no such comment for the person, Forbidden if it is not theirs,
     TwoFactorNeeded for staff without two-factor authentication.
     """
@@ -132,7 +135,7 @@ def delete_comment(
         raise NotFound
     post_id = comment.subject.subj_id
     post_author = _post_author(user, post_id)
-    own = user.pk in (comment.author_id, post_author)
+    own = user.pk == comment.author_id or (user.pk == post_author and not as_staff)
     if not own and not accounts_queries.moderates(user):
         queries.visible_comment(user, comment_id)
         raise Forbidden
@@ -140,7 +143,12 @@ def delete_comment(
     comment = Comment.objects.select_for_update().get(pk=comment_id)
     comment.subject = subject
     if comment.deleted:
+        if own:
+            kind = accounts_actions.ActKind.DELETE_COMMENT
+            accounts_actions.keep_removed(kind, comment.author_id, comment_id)
         return comment
+    if not own:
+        accounts_actions.check_over(user, comment.author)
     _take_out(comment, subject)
     publish(
         CommentDeleted(
@@ -178,14 +186,14 @@ def _record_removal(
     address: str,
     grounds: accounts_actions.Grounds,
 ) -> None:
-    accounts_actions.record_removal(
+    recorded = accounts_actions.record_removal(
         accounts_actions.ActKind.DELETE_COMMENT,
         comment.author_id,
         actor,
         grounds,
         subject_id=comment.pk,
     )
-    detail = {"author": str(comment.author_id), "post": str(post_id)}
+    detail = {"author": str(comment.author_id), "post": str(post_id), "act": str(recorded.pk)}
     detail |= {"reason": grounds.reason} if grounds.reason else {}
     act = accounts_actions.Act.DELETE_COMMENT
     accounts_actions.note(actor, act, "comment", comment.pk, detail, address)

@@ -12,17 +12,25 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
+from accounts import staff_acts
 from accounts.actions import NO_GROUNDS, Grounds
 from accounts.models import User
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.actions.comments import delete_comment
+from interactions.events import ReportsClosed
 from interactions.models import Case, Comment, Outcome, Reason, Report, ReportedKind
 from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
+from socialsite.core.events import publish
 from socialsite.core.text import clean
+
+REMOVALS = {
+    ReportedKind.POST: accounts_actions.ActKind.DELETE_POST,
+    ReportedKind.COMMENT: accounts_actions.ActKind.DELETE_COMMENT,
+}
 
 
 def report(user: User, kind: int, subject_id: int, reason: str, words: str = "") -> bool:
@@ -130,7 +138,7 @@ def delete_reported(
         elif case.kind == ReportedKind.COMMENT:
             if not Comment.objects.filter(pk=case.subject_id, deleted=False).exists():
                 raise NotFound
-            delete_comment(actor, case.subject_id, address, grounds)
+            delete_comment(actor, case.subject_id, address, grounds, as_staff=True)
         else:
             raise Forbidden
         outcome = Outcome.DELETED
@@ -144,12 +152,12 @@ def delete_reported(
 def warn_reported(
     actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
 ) -> bool:
-    """Warn the reported person or author, and close the case.
+    """Warn the reported person or author, and close the case; NotFound if it is closed.
 
     Raises what `accounts.actions.warn` raises.
     """
     accounts_actions.warn(_person_of(case_id), actor, address, grounds)
-    _close_one(case_id, Outcome.WARNED, actor)
+    close_case(case_id, Outcome.WARNED, actor)
     return True
 
 
@@ -157,24 +165,24 @@ def warn_reported(
 def limit_reported(
     actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
 ) -> bool:
-    """Limit the reported person or author, and close the case; False if limited already.
+    """Limit the reported person or author, and close the case; NotFound if it is closed.
 
     Raises what `accounts.actions.limit` raises.
     """
-    person = _person_of(case_id)
-    was_limited = person.limited_at is not None
-    accounts_actions.limit(person, actor, address, grounds)
-    _close_one(case_id, Outcome.LIMITED, actor)
-    return not was_limited
+    accounts_actions.limit(_person_of(case_id), actor, address, grounds)
+    close_case(case_id, Outcome.LIMITED, actor)
+    return True
 
 
 def suspend_reported(
     actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS, *, days: int = 1
 ) -> bool:
-    """Suspend the reported person or author, and close the case.
+    """Suspend the reported person or author, and close the case; NotFound if it is closed.
 
     Raises what `accounts.actions.suspend` raises.
     """
+    if not Case.objects.filter(pk=case_id, open_count__gt=0).exists():
+        raise NotFound
     accounts_actions.suspend(_person_of(case_id), actor, address, grounds, days=days)
     _close_one(case_id, Outcome.SUSPENDED, actor)
     return True
@@ -200,8 +208,16 @@ def _person_of(case_id: int) -> User:
 
 
 @db.atomic
-def _close_one(case_id: int, outcome: Outcome, actor: User) -> None:
-    _close(Case.objects.select_for_update().get(pk=case_id), outcome, actor)
+def close_case(case_id: int, outcome: Outcome, actor: User) -> None:
+    """Close a case with what was done about it. Raises Forbidden; NotFound if it is closed."""
+    check_staff(actor)
+    if not _close_one(case_id, outcome, actor):
+        raise NotFound
+
+
+@db.atomic
+def _close_one(case_id: int, outcome: Outcome, actor: User) -> int:
+    return _close(Case.objects.select_for_update().get(pk=case_id), outcome, actor)
 
 
 @db.atomic
@@ -213,13 +229,23 @@ def close_reports_about(user_id: int, actor: User | None = None) -> None:
 
 @db.atomic
 def close_reports_of(kind: int, subject_id: int) -> None:
-    """Close the open case of a deleted post or comment, whoever deleted it."""
-    act = accounts_actions.Act.DELETE_POST
+    """Close the open case of a deleted post or comment, whoever deleted it.
+
+    Does nothing if it was restored before the event of its deletion was handled.
+    """
+    cases = Case.objects.filter(kind=kind, subject_id=subject_id)
+    case = cases.first()
+    if case is None or not _is_gone(kind, subject_id):
+        return
+    removal = staff_acts.removal(REMOVALS[ReportedKind(kind)], case.owner_id, subject_id)
+    _close_all(cases, Outcome.GONE if removal is None else Outcome.DELETED, None)
+
+
+def _is_gone(kind: int, subject_id: int) -> bool:
     if kind == ReportedKind.COMMENT:
-        act = accounts_actions.Act.DELETE_COMMENT
-    note = accounts_queries.noted(act, _name(kind), subject_id)
-    outcome = Outcome.GONE if note is None else Outcome.DELETED
-    _close_all(Case.objects.filter(kind=kind, subject_id=subject_id), outcome, None)
+        return not Comment.objects.filter(pk=subject_id, deleted=False).exists()
+    post = feeds_queries.texts([subject_id]).get(subject_id)
+    return post is None or post.is_deleted or post.is_removed
 
 
 def _close_all(cases: "QuerySet[Case]", outcome: Outcome, actor: User | None) -> None:
@@ -231,10 +257,13 @@ def _close(case: Case, outcome: Outcome, actor: User | None) -> int:
     """Close the open reports of a locked case; return how many there were."""
     count = case.open_count
     if count:
-        Report.objects.filter(case=case, is_open=True).update(is_open=None, outcome=outcome)
+        reports = Report.objects.filter(case=case, is_open=True)
+        first = reports.order_by("pk").values_list("pk", flat=True).first() or 0
+        reports.update(is_open=None, outcome=outcome)
         case.open_count, case.reasons, case.outcome = 0, {}, outcome
         case.closed_at, case.closed_by = db.now_ms(), actor
         case.save()
+        publish(ReportsClosed(case.pk, first))
     return count
 
 

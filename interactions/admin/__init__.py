@@ -3,13 +3,17 @@
 Acts of staff on comments and reports belong to `interactions.actions`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.admin.acts import ActsAdmin
+from accounts.admin.staff_acts import GroundsForm
 from accounts.request_auth.requests import staff_of
 from interactions import actions, queries
 from interactions.admin import queue  # noqa: F401  (registers the queue)
@@ -98,7 +102,7 @@ class TallyAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Comment)
-class CommentAdmin(ReadOnlyAdmin):
+class CommentAdmin(ActsAdmin):
     """Comments with their text; staff may delete them."""
 
     list_display = ("id", "author", "words", "likes", "reply_count", "deleted")
@@ -124,11 +128,24 @@ class CommentAdmin(ReadOnlyAdmin):
         """Return the beginning of the text."""
         return str(comment.content_row)
 
-    @admin.action(description=gettext_lazy("Delete the selected comments"))
-    def delete_comments(self, request: HttpRequest, queryset: "QuerySet[Comment]") -> None:
+    def described(self, rows: Sequence[Comment]) -> list[str]:
+        """Return the comments with their authors and their words."""
+        return [f"{row.author}: {row.content_row}" for row in rows]
+
+    @admin.action(description=gettext_lazy("Delete the selected comments"), permissions=["view"])
+    def delete_comments(
+        self, request: HttpRequest, queryset: "QuerySet[Comment]"
+    ) -> HttpResponse | None:
         """Delete comments as staff."""
-        for ident in queryset.filter(deleted=False).values_list("pk", flat=True):
-            actions.delete_comment(staff_of(request), ident, address_of(request))
+        actor, address = staff_of(request), address_of(request)
+        form = self.form_of(request, GroundsForm)
+        return self.act(
+            request,
+            queryset.filter(deleted=False).select_related("author", "content_row"),
+            lambda row: actions.delete_comment(actor, row.pk, address, form.grounds, as_staff=True),
+            _("Delete these comments? Their authors read the reason."),
+            form,
+        )
 
 
 @admin.register(Notification)

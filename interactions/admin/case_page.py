@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts import actions as accounts_actions
-from accounts import queries as accounts_queries
+from accounts import staff_acts
+from accounts.actions import ActKind
 from accounts.admin import descriptions
 from accounts.models import User
 from feeds import queries as feeds_queries
@@ -132,14 +133,15 @@ def _post(post_id: int) -> dict[str, Any] | None:
         "quoted": "" if ref is None else time_text(ref["position"]),
         "removed": text % {"count": removed} if removed else "",
         "is_deleted": found.is_deleted,
-        "deleted_by": _deleter(found.is_deleted, Act.DELETE_POST, "post", post_id),
+        "deleted_by": _remover(ActKind.DELETE_POST, int(card["author"]["id"]), post_id),
     }
     card["sensitive"] = True  # blurs its pictures
     return shown
 
 
-def _deleter(is_deleted: bool, act: str, kind: str, ident: int) -> User | None:
-    return accounts_queries.noted_actor(act, kind, ident) if is_deleted else None
+def _remover(kind: ActKind, author_id: int, ident: int) -> User | None:
+    act = staff_acts.removal(kind, author_id, ident)
+    return None if act is None else act.actor
 
 
 def _of_iso(time: str | None) -> str:
@@ -153,8 +155,8 @@ def _comment_context(comment_id: int) -> dict[str, Any]:
     if thread is None:
         return {}
     shown = _comment(thread.comment)
-    is_deleted = thread.comment["deleted"]
-    shown["deleted_by"] = _deleter(is_deleted, Act.DELETE_COMMENT, "comment", comment_id)
+    author_id = int(thread.comment["author"]["id"])
+    shown["deleted_by"] = _remover(ActKind.DELETE_COMMENT, author_id, comment_id)
     return {
         "kind": "comment",
         "post": _post(thread.post_id),

@@ -24,7 +24,14 @@ from feeds import queries as feeds_queries
 from interactions import actions
 from interactions.admin.case_page import history, notes_of, reported, time_text
 from interactions.admin.filters import AssigneeFilter, OpenFilter
-from interactions.models import Case, CaseNote, CommentContent, Report, ReportedKind
+from interactions.models import (
+    Case,
+    CaseNote,
+    CommentContent,
+    Outcome,
+    Report,
+    ReportedKind,
+)
 from socialsite.core.errors import InvalidInput
 from socialsite.core.http.ip_addresses import address_of
 
@@ -218,7 +225,12 @@ class CaseAdmin(ActsAdmin):
     def warn(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Warn the author, or the reported person."""
         question = _("Warn these people? They read your words, and nothing else changes.")
-        return self._act_on_grounds(request, queryset, actions.warn_reported, question, WarningForm)
+        form = self.form_of(request, WarningForm)
+
+        def warn(actor: User, case_id: int, address: str) -> bool:
+            return actions.warn_reported(actor, case_id, address, form.grounds)
+
+        return self._act_on_people(request, queryset, warn, Outcome.WARNED, question, form)
 
     @admin.action(
         description=gettext_lazy("Limit the people of the selected cases"), permissions=["view"]
@@ -228,7 +240,12 @@ class CaseAdmin(ActsAdmin):
         question = _(
             "Limit these people? Neither they nor their posts are recommended or found by a search."
         )
-        return self._act_on_grounds(request, queryset, actions.limit_reported, question)
+        form = self.form_of(request, GroundsForm)
+
+        def limit(actor: User, case_id: int, address: str) -> bool:
+            return actions.limit_reported(actor, case_id, address, form.grounds)
+
+        return self._act_on_people(request, queryset, limit, Outcome.LIMITED, question, form)
 
     @admin.action(
         description=gettext_lazy("Suspend the people of the selected cases"), permissions=["view"]
@@ -244,7 +261,7 @@ class CaseAdmin(ActsAdmin):
             days = form.cleaned_data["days"]
             return actions.suspend_reported(actor, case_id, address, form.grounds, days=days)
 
-        return self._act(request, queryset, suspend, question, form)
+        return self._act_on_people(request, queryset, suspend, Outcome.SUSPENDED, question, form)
 
     @admin.action(
         description=gettext_lazy("Ban the people of the selected cases"), permissions=["view"]
@@ -256,15 +273,37 @@ class CaseAdmin(ActsAdmin):
         )
         return self._act_on_grounds(request, queryset, actions.ban_reported, question)
 
+    def _act_on_people(
+        self,
+        request: HttpRequest,
+        cases: "QuerySet[Case]",
+        act: Act,
+        outcome: Outcome,
+        question: str,
+        form: forms.Form,
+    ) -> HttpResponse | None:
+        """Act once on each person; their other selected cases are closed with it."""
+        done: set[int] = set()
+
+        def once(actor: User, case_id: int, address: str) -> bool:
+            owner_id = Case.objects.values_list("owner_id", flat=True).get(pk=case_id)
+            if owner_id in done:
+                actions.close_case(case_id, outcome, actor)
+                return True
+            changed = act(actor, case_id, address)
+            done.add(owner_id)
+            return changed
+
+        return self._act(request, cases, once, question, form)
+
     def _act_on_grounds(
         self,
         request: HttpRequest,
         cases: "QuerySet[Case]",
         act: Callable[[User, int, str, Grounds], bool],
         question: str,
-        kind: type[GroundsForm] = GroundsForm,
     ) -> HttpResponse | None:
-        form = self.form_of(request, kind)
+        form = self.form_of(request, GroundsForm)
         return self._act(
             request,
             cases,

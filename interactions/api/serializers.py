@@ -163,7 +163,8 @@ class NotificationSerializer(serializers.Serializer[Any]):
     created_at = serializers.CharField(help_text="of the newest actor, YYYY-MM-DDTHH:MM:SS.mmmZ")
     read = serializers.BooleanField()
     reason = serializers.CharField(
-        allow_blank=True, help_text="kind of reason of a moderation; empty without one"
+        allow_blank=True,
+        help_text="reason of a `moderation`; `acted`, `dismissed` or `gone` of a `report`",
     )
 
 

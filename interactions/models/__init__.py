@@ -17,7 +17,9 @@ from interactions.models.notifications import (
     NotificationReader,
 )
 from interactions.models.reports import (
+    ANSWERS,
     REPORTABLE,
+    Answer,
     Case,
     CaseNote,
     Outcome,
@@ -29,8 +31,10 @@ from interactions.models.subjects import Subject, SubjectType
 from interactions.models.votes import Tally, Vote
 
 __all__ = [
+    "ANSWERS",
     "COLUMNS",
     "REPORTABLE",
+    "Answer",
     "Bookmark",
     "Case",
     "CaseNote",

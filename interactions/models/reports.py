@@ -32,6 +32,17 @@ class Outcome(models.TextChoices):
     GONE = "gone", _("gone by itself")
 
 
+class Answer(models.TextChoices):
+    """What people learn of the outcome of their reports: never what was decided about others."""
+
+    ACTED = "acted", _("The staff acted on it.")
+    DISMISSED = "dismissed", _("The staff found that it does not break the rules.")
+    GONE = "gone", _("It is gone already.")
+
+
+ANSWERS = {Outcome.DISMISSED.value: Answer.DISMISSED, Outcome.GONE.value: Answer.GONE}
+
+
 class Case(models.Model):
     """All reports of one object: a row of the staff queue. A new report reopens it."""
 

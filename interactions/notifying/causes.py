@@ -20,6 +20,7 @@ from django.db.models import F, Q, QuerySet
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
+from accounts import staff_acts
 from feeds import queries as feeds_queries
 from interactions import kinds
 from interactions.cache import invalidate_unread
@@ -36,9 +37,11 @@ from interactions.models import (
     SubjectType,
     Vote,
 )
+from interactions.notifying import official
 from interactions.notifying.cause_rows import FOLD_NOW_MAX, Cause, fold_soon, sync, sync_each
+from interactions.notifying.progress import START, Place, publish_rest
 from relations import queries as relations_queries
-from socialsite.core.events import publish
+from socialsite.core import db
 from socialsite.core.positions import MAX_TS_MS
 from socialsite.core.text.mentions import usernames
 
@@ -46,10 +49,6 @@ from socialsite.core.text.mentions import usernames
 STEP = 500
 # Voters notified in one transaction: those of them who are online are hinted at once.
 VOTERS = FOLD_NOW_MAX - 1
-
-# Progress: the last values of two columns and, within the groups after that, the last cause.
-Place = tuple[int, int, int]
-START: Place = (0, 0, 0)
 
 
 # --- causes by event ----------------------------------------------------------------------------
@@ -100,9 +99,13 @@ def of_comment(comment_id: int, former: Collection[int] = ()) -> None:
         retire(post_id, comment_id)
         if comment.subject.status == Subject.Status.FEATURED:
             of_thread(post_id, comment_id)  # removing a pin hides the replies below as well
-        _notify_of_removal(
-            accounts_actions.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id
-        )
+        of_comment_removal(comment_id, post_id)
+
+
+def of_comment_removal(comment_id: int, post_id: int) -> None:
+    """Notify the author that staff deleted a comment, or take it back after an undo."""
+    act = accounts_actions.Act.DELETE_COMMENT
+    _notify_of_removal(act, kinds.REMOVED_COMMENT, comment_id, post_id)
 
 
 def _standing_of_comment(
@@ -133,11 +136,18 @@ def of_post(post_id: int) -> None:
 
 
 def of_removal(post_id: int) -> None:
-    """Notify the author that staff removed a post; nobody sees it, or they see it again."""
+    """Notify the author that staff removed a post, or take it back when it is restored.
+
+    What happened meanwhile is made up for: people named in a restored post, the end of its poll.
+    """
     of_audience(post_id)
+    _notify_of_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
     post = feeds_queries.texts([post_id]).get(post_id)
-    if post is not None and post.is_removed:
-        _notify_of_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
+    if post is None or post.is_deleted or post.is_removed:
+        return
+    of_post(post_id)
+    if post.poll is not None and post.poll["ends_at"] <= db.now_ms():
+        of_poll(post_id)
 
 
 def of_edit(post_id: int, version: int) -> None:
@@ -188,7 +198,7 @@ def of_audience(post_id: int, after: Place = START) -> None:
     )
     user_ids = {user_id for _, _, user_id in rows}
     transaction.on_commit(partial(invalidate_unread, user_ids), robust=True)
-    _publish_rest("audience", [post_id], (*rows[-1][:2], 0) if len(rows) == STEP else None)
+    publish_rest("audience", [post_id], (*rows[-1][:2], 0) if len(rows) == STEP else None)
 
 
 def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> None:
@@ -218,7 +228,7 @@ def of_poll(post_id: int, after: Place = START) -> None:
     if after == START:
         causes.append(Cause(post.author_id, kinds.ENDED_OWN_POLL, post_id, post_id, actor_id=0))
     sync(causes, lambda: _exists(post_id))
-    _publish_rest("poll", [post_id], (found[-1][0], 0, 0) if len(found) == VOTERS else None)
+    publish_rest("poll", [post_id], (found[-1][0], 0, 0) if len(found) == VOTERS else None)
 
 
 def of_follow(follower_id: int, user_id: int) -> None:
@@ -259,7 +269,7 @@ def of_thread(post_id: int, comment_id: int | None = None, after: Place = START)
         if len(marked) == STEP:  # there are more of these groups
             place = (*after[:2], marked[-1][1])
         _mark(marked, is_all=after == START and place is None)
-    _publish_rest("thread", [post_id, comment_id], place)
+    publish_rest("thread", [post_id, comment_id], place)
 
 
 def of_pair(one_id: int, other_id: int, after: Place = START) -> None:
@@ -291,9 +301,7 @@ def retire(post_id: int, subject_id: int | None = None, after: Place = START) ->
         some.update(is_unread=False, read_position=MAX_TS_MS)
         user_ids = {row[2] for row in rows}
         transaction.on_commit(partial(invalidate_unread, user_ids), robust=True)
-    _publish_rest(
-        "retire", [post_id, subject_id], (*rows[-1][:2], 0) if len(rows) == STEP else None
-    )
+    publish_rest("retire", [post_id, subject_id], (*rows[-1][:2], 0) if len(rows) == STEP else None)
 
 
 def revive(post_id: int, subject_id: int) -> None:
@@ -310,17 +318,13 @@ WORKS: dict[str, Callable[..., None]] = {
     "retire": retire,
     "audience": of_audience,
     "poll": of_poll,
+    "reports": official.of_reports,
 }
 
 
 def run_next_step(event: NotificationsBehind) -> None:
     """Process the next step of a fact that affects many rows."""
     WORKS[event.work](*event.about, after=tuple(event.after))
-
-
-def _publish_rest(work: str, about: list[int | None], place: Place | None) -> None:
-    if place is not None:
-        publish(NotificationsBehind(id=about[0] or 0, work=work, about=about, after=[*place]))
 
 
 def _beyond(rows: "QuerySet[Any]", column: str, after: Place) -> "QuerySet[Any]":
@@ -336,7 +340,7 @@ def _mark_batch(
     marked = list(_beyond(causes, "user_id", after).values_list("user_id", "pk")[:STEP])
     place = (*marked[-1], 0) if len(marked) == STEP else None
     _mark(marked, is_all=after == START and place is None)
-    _publish_rest(work, about, place)
+    publish_rest(work, about, place)
 
 
 def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
@@ -348,17 +352,14 @@ def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
 
 
 def _notify_of_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
-    """Notify an author that staff removed their text, with the kind of reason."""
+    """Notify an author that staff removed their text, while that stands, with the reason."""
     detail = accounts_queries.noted(act, kind.subject, subject_id)
     if detail is None:
         return
-    cause = Cause(int(detail["author"]), kind, subject_id, post_id, actor_id=0)
-    sync([cause], lambda: True, str(detail.get("reason", "")))
-
-
-def of_decision(user_id: int, ref: int) -> None:
-    """Notify a person of a decision of staff about them; `ref` is different for each."""
-    sync([Cause(user_id, kinds.DECIDED, user_id, 0, actor_id=0, ref=ref)], lambda: True)
+    act_id = int(detail.get("act", 0))  # 0 before acts were recorded
+    cause = Cause(int(detail["author"]), kind, subject_id, post_id, actor_id=0, ref=act_id)
+    stands = partial(staff_acts.stands, act_id) if act_id else lambda: True
+    sync([cause], stands, str(detail.get("reason", "")))
 
 
 def _exists(post_id: int) -> bool:

@@ -194,13 +194,15 @@ def _write_groups(
             group = Notification(user_id=user_id, kind=cause.kind, subject_id=cause.subject_id)
             group.post_id, group.reason = cause.post_id, cause.reason
             made.append(group)
+        if BY_VALUE[cause.kind].official and cause.shown:
+            group.reason = cause.reason  # that of the newest decision
         was_unread = group.is_unread
         _bring_in(group, before.get(key, {}), after.get(key, {}))
         group.touched_at = now
         if group.is_unread != was_unread:
             changed.append(group)
     Notification.objects.bulk_create(made)
-    columns = ["actor_count", "newest", "position", "is_unread", "touched_at"]
+    columns = ["actor_count", "newest", "position", "is_unread", "touched_at", "reason"]
     for group in groups.values():
         group.save(update_fields=columns)
     return changed

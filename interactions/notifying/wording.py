@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from markupsafe import Markup, escape
 
-from interactions.models import Reason
+from interactions.models import Answer, Reason
 from interactions.queries import Item
 
 # By kind and type of subject.
@@ -24,6 +24,9 @@ SENTENCES = {
     ("poll", "post"): gettext_lazy("A poll of %(who)s in which you voted has ended"),
     ("moderation", "post"): gettext_lazy("The site's staff removed your post"),
     ("moderation", "comment"): gettext_lazy("The site's staff removed your comment"),
+    ("report", "post"): gettext_lazy("Your report of a post is closed"),
+    ("report", "comment"): gettext_lazy("Your report of a comment is closed"),
+    ("report", "user"): gettext_lazy("Your report of a person is closed"),
     ("moderation", "user"): gettext_lazy("The site's staff decided about your account"),
 }
 
@@ -56,7 +59,9 @@ def sentence(item: Item) -> Markup:
 
 
 def reason(item: Item) -> str:
-    """Return the reason why staff removed something; empty for an unknown reason."""
+    """Return why staff removed something, or what became of a report; empty if unknown."""
+    if item["kind"] == "report":
+        return str(Answer(item["reason"]).label) if item["reason"] in Answer.values else ""
     known = item["reason"] in Reason.values
     return str(Reason(item["reason"]).label) if known else ""
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts import actions as accounts_actions
-from accounts.models import AuditEntry, Role, StaffAct, User
+from accounts.models import AuditEntry, Role, User
 from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
 from feeds.models import Post
@@ -365,53 +365,3 @@ def test_many_reports_at_once_open_one_for_each_person(make_user, make_post) -> 
     report(people[0])
     assert all(kept == true for kept, true in open_counts())
     assert Report.objects.filter(reporter=people[0], is_open=True).count() == 1
-
-
-# --- acts on the person -------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("act", "outcome"),
-    [
-        (actions.warn_reported, "warned"),
-        (actions.limit_reported, "limited"),
-        (actions.suspend_reported, "suspended"),
-        (actions.ban_reported, "banned"),
-        (actions.delete_reported, "deleted"),
-    ],
-)
-def test_an_act_with_grounds_closes_the_case(act, outcome, mine, staff, author, things) -> None:
-    send(mine, "post", things["post"])
-    found = case(POST, things["post"])
-    assert act(staff, found.pk, "203.0.113.9", accounts_actions.Grounds("", "Be kind."))
-    found.refresh_from_db()
-    assert (found.open_count, found.outcome, found.closed_by) == (0, outcome, staff)
-    row = StaffAct.objects.get()
-    assert (row.user, row.words, row.actor) == (author, "Be kind.", staff)
-    assert row.reason == ("spam" if outcome == "deleted" else "")
-    assert AuditEntry.objects.filter(actor=staff).count() == 1
-
-
-def test_staff_choose_grounds_in_the_queue(mine, staff, author, things) -> None:
-    send(mine, "post", things["post"])
-    browser, found = browser_of(staff), case(POST, things["post"])
-    page = browser.get(f"{QUEUE}{found.pk}/change/").content.decode()
-    for name in ("warn", "limit", "suspend", "ban", "delete_reported"):
-        assert f'value="{name}"' in page
-        asked = browser.post(QUEUE, {"action": name, "_selected_action": [found.pk]})
-        assert 'name="words"' in asked.content.decode()
-    form = {"action": "suspend", "_selected_action": [found.pk], "confirmed": "yes", "days": "3"}
-    browser.post(QUEUE, form | {"words": "Cool down", "reason": "abuse"})
-    row = StaffAct.objects.get()
-    assert (row.kind, row.words, row.reason) == ("suspend", "Cool down", "abuse")
-    author.refresh_from_db()
-    assert author.is_suspended
-
-
-def test_an_act_that_is_refused_leaves_the_case_open(mine, staff, make_user, make_post) -> None:
-    admin = accounts_actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
-    post = make_post(admin).pk
-    send(mine, "post", post)
-    found = case(POST, post)
-    for act in (actions.warn_reported, actions.limit_reported, actions.suspend_reported):
-        with pytest.raises(errors.Forbidden):
-            act(staff, found.pk)
-    assert open_counts() == [(1, 1)]

@@ -12,7 +12,7 @@ from feeds import actions as feeds_actions
 from feeds.models import Post
 from interactions import actions
 from interactions.actions import recount
-from interactions.models import Comment, SubjectType
+from interactions.models import Case, Comment, ReportedKind, SubjectType
 
 pytestmark = pytest.mark.django_db
 
@@ -143,3 +143,24 @@ def test_the_author_of_the_post_deletes_for_good(author: User, writer: User, pos
     said = actions.comment(writer, post.pk, "hello")
     actions.delete_comment(author, said.pk)
     assert not StaffAct.objects.exists()
+
+
+def test_what_its_author_deletes_too_stays_deleted(
+    writer: User, staff: User, post: Post, drain: Make
+) -> None:
+    said = actions.comment(writer, post.pk, "hello")
+    actions.delete_comment(staff, said.pk)
+    actions.delete_comment(writer, said.pk)
+    undo(staff)
+    drain()
+    assert shown(f"posts/{post.pk}/comments") == []
+
+
+def test_staff_decide_about_reports_below_their_own_posts_as_staff(
+    staff: User, writer: User, make_post: Make, make_user: Make
+) -> None:
+    own = make_post(staff)
+    said = actions.comment(writer, own.pk, "buy shoes")
+    actions.report(make_user(), ReportedKind.COMMENT, said.pk, "spam")
+    assert actions.delete_reported(staff, Case.objects.get().pk, "", SPAM)
+    assert StaffAct.objects.get().words == SPAM.words

@@ -19,7 +19,6 @@ from accounts import actions
 from accounts.credentials import two_factor
 from accounts.models import AuditEntry, Failures, TokenVersion, User
 from accounts.tests.sign_in.authenticator import App
-from accounts.views import tickets
 from accounts.views import two_factor as two_factor_pages
 from relations.tests.helpers import at_once
 from socialsite.core.errors import (
@@ -457,11 +456,11 @@ def test_an_invalid_ticket_starts_again(spoil, alice, client, make_user, monkeyp
         case "password":
             User.objects.update(password="another")
         case "purpose":
-            said = signing.loads(ticket, salt=tickets.SALT)
+            said = signing.loads(ticket, salt="accounts.login-code")
             ticket = signing.dumps(said, salt="accounts.sign_in.known_devices")
         case "person":
-            said = signing.loads(ticket, salt=tickets.SALT)
-            ticket = signing.dumps(said | {"user": make_user().pk}, salt=tickets.SALT)
+            said = signing.loads(ticket, salt="accounts.login-code")
+            ticket = signing.dumps(said | {"user": make_user().pk}, salt="accounts.login-code")
     answer = client.post("/login/code", {"ticket": ticket, "otp": app.code()})
     assert answer.status_code == 401
     assert 'name="password"' in answer.content.decode()

@@ -53,6 +53,10 @@ def turn_on(user: User) -> list[str]:
     return actions.confirm_two_factor(user, app.code(-1), "linux")
 
 
+def ticket_in(page: str) -> str:
+    return page.partition('name="ticket" value="')[2].partition('"')[0]
+
+
 def outside(path: str, **more: Any) -> Any:
     body = {"username": "alice1", "password": PASSWORD} | more
     return APIClient().post(f"{V1}auth/{path}", body, format="json")
@@ -133,7 +137,7 @@ def test_the_log_in_page_shows_why_and_takes_the_objection(
     page = answer.content.decode()
     assert SPAM.words in page
     assert "access" not in answer.cookies
-    ticket = page.partition('name="ticket" value="')[2].partition('"')[0]
+    ticket = ticket_in(page)
     sent = {"ticket": ticket, "act": act.pk, "text": ""}
     assert client.post("/login/appeal", sent).status_code == 400
     answer = client.post("/login/appeal", sent | {"text": "It was no advertisement."})
@@ -158,13 +162,48 @@ def test_the_second_factor_is_needed_to_object(alice: User, staff: User, client:
         outside("appeal", act=act, text="No", otp="000000"), 401, "OTP_NOT_CORRECTED", "otp"
     )
     page = client.post("/login", {"username": "alice1", "password": PASSWORD}).content.decode()
-    ticket = page.partition('name="ticket" value="')[2].partition('"')[0]
     assert 'name="otp"' in page
-    sent = {"ticket": ticket, "act": act, "text": "No"}
-    assert client.post("/login/appeal", sent).status_code == 401
+    assert SPAM.words not in page
+    sent = {"ticket": ticket_in(page), "act": act, "text": "No"}
+    for wrong in ({}, {"otp": "000000"}):
+        answer = client.post("/login/appeal", sent | wrong)
+        assert answer.status_code == 401
+        assert SPAM.words not in answer.content.decode()
     assert not Appeal.objects.exists()
-    assert client.post("/login/appeal", sent | {"otp": codes[0]}).status_code == 303
+    page = client.post("/login/appeal", sent | {"otp": codes[0]}).content.decode()
+    assert SPAM.words in page
+    assert not Appeal.objects.exists()
+    assert client.post("/login/appeal", sent | {"ticket": ticket_in(page)}).status_code == 303
     assert Appeal.objects.exists()
+
+
+def test_the_ticket_of_an_appeal_is_not_renewed_and_logs_nobody_in(
+    alice: User, staff: User, client: Client
+) -> None:
+    actions.suspend(alice, staff, "", SPAM)
+    form = {"username": "alice1", "password": PASSWORD}
+    ticket = ticket_in(client.post("/login", form).content.decode())
+    act = StaffAct.objects.get()
+    again = client.post("/login/appeal", {"ticket": ticket, "act": act.pk})
+    assert again.status_code == 400
+    assert ticket_in(again.content.decode()) == ticket
+    actions.unsuspend(alice, staff)
+    answer = client.post("/login/code", {"ticket": ticket, "otp": "123456"})
+    assert answer.status_code == 401
+    assert "access" not in answer.cookies
+
+
+def test_a_new_suspension_takes_over_the_open_appeal(alice: User, staff: User, other: User) -> None:
+    actions.suspend(alice, staff, "", SPAM, days=3)
+    old = StaffAct.objects.get()
+    actions.appeal(alice, old.pk, "I object")
+    actions.suspend(alice, staff, "", SPAM, days=30)
+    new = StaffAct.objects.latest("pk")
+    (appeal,) = Appeal.objects.all()
+    assert (appeal.act_id, appeal.state) == (new.pk, "open")
+    actions.grant_appeal(new.pk, "", other)
+    alice.refresh_from_db()
+    assert not alice.is_suspended
 
 
 # --- decided by another -------------------------------------------------------------------------

@@ -343,8 +343,10 @@ def differences(reader: Any) -> list[Any]:
     facts = expected(reader)
     wrong: list[Any] = []
     page = queries.notifications(reader, None, 100)
-    items = {_key(item): item for item in page.items}
-    if items.keys() != facts.keys() or len(items) != len(page.items):
+    # The decisions of staff about the reader are checked by tests of their own.
+    shown = [item for item in page.items if _key(item)[:2] != ("moderation", "user")]
+    items = {_key(item): item for item in shown}
+    if items.keys() != facts.keys() or len(items) != len(shown):
         wrong.append((reader.username, "groups", sorted(items.keys() ^ facts.keys())))
     values: dict[tuple[str, str], int] = {
         (kind.name, kind.subject): kind.value for kind in kinds.KINDS

@@ -216,7 +216,7 @@ def test_the_removal_by_staff_says_why(
     (push,) = service.pushes
     assert push.message["title"] == "The site's staff removed your post"
     assert push.message["body"] == "Spam or advertising: my words"
-    assert push.message["url"] == "/notifications"
+    assert push.message["url"] == "/settings/acts"
 
 
 # --- what people chose --------------------------------------------------------------------------

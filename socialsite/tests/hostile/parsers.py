@@ -401,7 +401,7 @@ PARSERS = [
     Parser("a link of a mail", serializers.TOKEN_MAX, links.read_email),
     Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
-    Parser("a ticket", BODY, lambda value: tickets.person_of(value, 300)),
+    Parser("a ticket", BODY, lambda value: tickets.holder_of(value, "appeal", 300)),
     Parser("a solved task", challenge.SOLUTION_MAX, challenge._signature),
     Parser("the salt of a solved task", challenge.SOLUTION_MAX // 2, salted),
     Parser("a known device", LINE, signed_by_nobody),
