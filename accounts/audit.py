@@ -34,6 +34,7 @@ class Act(models.TextChoices):
     APPROVE = "approve", _("accepted a sign-up")
     REFUSE = "refuse", _("refused a sign-up")
     END_INVITE = "end_invite", _("ended an invitation")
+    NOTE = "note", _("put a content note on a post")
     DELETE_POST = "delete_post", _("deleted a post")
     DELETE_COMMENT = "delete_comment", _("deleted a comment")
     DISMISS_REPORTS = "dismiss_reports", _("dismissed reports")

@@ -103,6 +103,7 @@ def in_words(act: ActBody) -> dict[str, str]:
         Kind.TAKE_AVATAR: _("You may choose another picture."),
         Kind.TAKE_BANNER: _("You may choose another picture."),
         Kind.TAKE_BIO: _("You may write another text."),
+        Kind.NOTE: _("Readers see the note first, and pictures blurred. You cannot change that."),
         Kind.DELETE_POST: _("Nobody sees it any more."),
         Kind.DELETE_COMMENT: _("Nobody sees it any more."),
     }

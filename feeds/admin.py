@@ -24,7 +24,7 @@ from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts_actions
 from accounts.admin.acts import ActsAdmin
-from accounts.admin.staff_acts import GroundsForm
+from accounts.admin.staff_acts import GroundsForm, NoteForm
 from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import actions
@@ -82,7 +82,7 @@ class PostAdmin(ActsAdmin):
     list_filter = ("kind", "visibility", "mode", "is_deleted", "is_removed")
     list_select_related = ("author",)
     search_fields = ("=id", "=author__username_key")
-    actions = ("delete_posts",)
+    actions = ("delete_posts", "note")
 
     def described(self, rows: Sequence[Post]) -> list[str]:
         """Return the posts with their authors."""
@@ -100,6 +100,22 @@ class PostAdmin(ActsAdmin):
             _("Delete these posts? Their authors read the reason."),
             form,
         )
+
+    @admin.action(
+        description=gettext_lazy("Put a content note on the selected posts"), permissions=["view"]
+    )
+    def note(self, request: HttpRequest, queryset: "QuerySet[Post]") -> HttpResponse | None:
+        """Put a note above posts as staff."""
+        actor, address = staff_of(request), address_of(request)
+        form = self.form_of(request, NoteForm)
+
+        def note(post: Post) -> bool:
+            line = form.cleaned_data["note"]
+            return actions.put_note(actor, post.pk, line, address, form.grounds)
+
+        posts = queryset.filter(is_deleted=False, is_removed=False).select_related("author")
+        question = _("Put a content note on these posts? Readers see it first; pictures blur.")
+        return self.act(request, posts, note, question, form)
 
     # --- why a post is in a feed ----------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:

@@ -72,6 +72,9 @@ def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
 accounts_actions.removals[accounts_actions.ActKind.DELETE_POST] = accounts_actions.Removal(
     actions.restore, actions.finish_removal
 )
+accounts_actions.removals[accounts_actions.ActKind.NOTE] = accounts_actions.Removal(
+    actions.take_note, lambda post_id: None
+)
 
 
 @on(FollowCreated, FollowCanceled, within=True)

@@ -68,6 +68,7 @@ from accounts.actions.staff_acts import (
     removals,
 )
 from accounts.actions.staff_acts import Kind as ActKind
+from accounts.actions.staff_acts import record as record_act
 from accounts.actions.terms import accept_terms, check_terms
 from accounts.actions.two_factor import (
     begin_two_factor,
@@ -124,6 +125,7 @@ __all__ = [
     "promote",
     "publish_document",
     "purge_requests",
+    "record_act",
     "record_removal",
     "recover",
     "refresh",

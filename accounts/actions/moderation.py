@@ -244,7 +244,7 @@ def _give_back(act: StaffAct) -> None:
     """
     if act.kind in staff_acts.removals:
         if act.taken:
-            staff_acts.removals[act.kind].restore(act.subject_id)
+            staff_acts.removals[act.kind].restore(act.subject_id, act.taken)
         return
     for part, (column, kind) in PARTS.items():
         if act.kind == kind and act.taken:
@@ -261,7 +261,9 @@ def forget_taken(limit: int = 20) -> int:
     Returns the number of acts.
     """
     before = db.now_ms() - TAKEN_DAYS * 86_400_000
+    # A note of staff stays, and so does what an undo puts back instead.
     old = StaffAct.objects.filter(pk__lt=ids.first_of(before)).exclude(taken="")
+    old = old.exclude(kind=Kind.NOTE)
     acts = list(old.select_for_update().order_by("pk")[:limit])
     for act in acts:
         names = [act.taken]

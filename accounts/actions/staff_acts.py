@@ -56,6 +56,7 @@ def record(
     actor: User | None,
     grounds: Grounds,
     *,
+    subject_id: int = 0,
     until: datetime | None = None,
     taken: str = "",
 ) -> StaffAct:
@@ -65,6 +66,7 @@ def record(
         kind=kind,
         user=user,
         actor=actor,
+        subject_id=subject_id,
         reason=known.reason,
         words=known.words,
         until=until,
@@ -104,9 +106,12 @@ def keep_removed(kind: StaffAct.Kind, user_id: int, subject_id: int) -> None:
 
 
 class Removal(NamedTuple):
-    """How an app restores what staff deleted, and how it makes the deletion final, by id."""
+    """How an app undoes what staff did to a post or comment, and how it makes it final, by id.
 
-    restore: Callable[[int], None]
+    `restore` also gets the `taken` of the act.
+    """
+
+    restore: Callable[[int, str], None]
     forget: Callable[[int], None]
 
 

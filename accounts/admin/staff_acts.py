@@ -23,6 +23,7 @@ from socialsite.core.text import clean
 Kind = StaffAct.Kind
 # The admin's pages of what staff delete.
 PAGES = {
+    Kind.NOTE: "admin:feeds_post_change",
     Kind.DELETE_POST: "admin:feeds_post_change",
     Kind.DELETE_COMMENT: "admin:interactions_comment_change",
 }
@@ -66,6 +67,12 @@ class SuspensionForm(GroundsForm):
     days = forms.IntegerField(
         min_value=1, max_value=SUSPEND_DAYS_MAX, initial=7, label=gettext_lazy("days")
     )
+
+
+class NoteForm(GroundsForm):
+    """Grounds, and the note that readers see above the folded text."""
+
+    note = forms.CharField(max_length=100, label=gettext_lazy("content note for readers"))
 
 
 class AnswerForm(forms.Form):

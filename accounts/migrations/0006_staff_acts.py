@@ -42,6 +42,7 @@ class Migration(migrations.Migration):
                             ("take_avatar", "Profile picture removed"),
                             ("take_banner", "Banner removed"),
                             ("take_bio", "Text of the profile removed"),
+                            ("note", "Content note added"),
                             ("delete_post", "Post deleted"),
                             ("delete_comment", "Comment deleted"),
                         ],

@@ -34,6 +34,7 @@ class StaffAct(models.Model):
         TAKE_AVATAR = "take_avatar", _("Profile picture removed")
         TAKE_BANNER = "take_banner", _("Banner removed")
         TAKE_BIO = "take_bio", _("Text of the profile removed")
+        NOTE = "note", _("Content note added")
         DELETE_POST = "delete_post", _("Post deleted")
         DELETE_COMMENT = "delete_comment", _("Comment deleted")
 

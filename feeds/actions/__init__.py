@@ -4,6 +4,7 @@ Locks of a write are taken in one order: the head of the author or the post, the
 """
 
 from feeds.actions.editing import check_edit, edit
+from feeds.actions.noting import put_note, take_note
 from feeds.actions.picture_placeholders import copy_placeholders
 from feeds.actions.post_rules import REPOST_MAX, compose
 from feeds.actions.publishing import delete, finish_removal, publish, repost, undo_repost
@@ -22,7 +23,9 @@ __all__ = [
     "mark_first_page_read",
     "mark_read",
     "publish",
+    "put_note",
     "repost",
     "restore",
+    "take_note",
     "undo_repost",
 ]

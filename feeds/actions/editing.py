@@ -34,6 +34,7 @@ from socialsite.core import db, events
 from socialsite.core.errors import Forbidden, InvalidInput, NotFound, StaleVersion
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import references
+from socialsite.core.text import clean
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -132,6 +133,8 @@ def _words(
     if visibility in _WIDTHS and _WIDTHS.index(visibility) < _WIDTHS.index(post.visibility):
         message = _("The audience of a post can only become narrower.")
         raise InvalidInput(fields={"visibility": [message]})
+    if before.is_note_of_staff:
+        _check_note_of_staff(before, values)
     if post.kind == Kind.REPOST:
         return _words_of_quote(values, visibility, images)
     return compose(
@@ -143,6 +146,15 @@ def _words(
         visibility=visibility,
         images=images,
     )
+
+
+def _check_note_of_staff(before: PostContent, values: Mapping[str, Any]) -> None:
+    if clean(values["note"]) != before.note:
+        text = _("The staff wrote this content note; you cannot change it.")
+        raise InvalidInput(fields={"note": [text]})
+    if not values["sensitive"]:
+        text = _("The staff blurred the pictures; you cannot change it.")
+        raise InvalidInput(fields={"sensitive": [text]})
 
 
 def _words_of_quote(values: Mapping[str, Any], visibility: str, images: int) -> PostContent:
@@ -170,7 +182,8 @@ def _pictures(
     return [{**known[ident], **texts.get(ident, {})} for ident in ids]
 
 
-def _write(post: Post, before: PostContent, after: PostContent) -> None:
+def keep_version(post: Post, before: PostContent) -> None:
+    """Keep the words of a post as a former version."""
     db.insert(
         PostVersion(
             post=post,
@@ -181,6 +194,11 @@ def _write(post: Post, before: PostContent, after: PostContent) -> None:
             edited_at=before.edited_at,
         )
     )
+
+
+def _write(post: Post, before: PostContent, after: PostContent) -> None:
+    keep_version(post, before)
+    after.is_note_of_staff = before.is_note_of_staff
     after.post, after.video_url, after.video = post, before.video_url, before.video
     if address_of(post.kind, after) == address_of(post.kind, before):
         after.link = before.link

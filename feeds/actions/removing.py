@@ -47,7 +47,7 @@ def remove(actor: "User", post: Post, address: str, grounds: "Grounds") -> None:
     accounts_actions.note(actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address)
 
 
-def restore(post_id: int) -> None:
+def restore(post_id: int, taken: str = "") -> None:
     """Show a removed post again, unless its author deleted it meanwhile. Publishes PostRestored.
 
     Runs in the transaction of the undo.

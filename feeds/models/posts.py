@@ -133,6 +133,8 @@ class PostContent(models.Model):
     title = models.CharField(max_length=TITLE_MAX, blank=True, default="")
     # A line that is shown above the folded text and pictures.
     note = models.CharField(max_length=NOTE_MAX, blank=True, default="")
+    # Staff wrote the note: the author can neither change it nor show the pictures sharp.
+    is_note_of_staff = models.BooleanField(default=False)
     content = models.TextField(blank=True, default="")
     # Whether the pictures are blurred until a reader asks for them.
     sensitive = models.BooleanField(default=False)

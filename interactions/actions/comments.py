@@ -199,7 +199,7 @@ def _record_removal(
     accounts_actions.note(actor, act, "comment", comment.pk, detail, address)
 
 
-def restore_comment(comment_id: int) -> None:
+def restore_comment(comment_id: int, taken: str = "") -> None:
     """Show a comment again that staff deleted. Publishes CommentRestored.
 
     Runs in the transaction of the undo. A pin does not come back.

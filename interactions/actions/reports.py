@@ -162,6 +162,22 @@ def warn_reported(
 
 
 @db.atomic
+def note_reported(
+    actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS, *, note: str
+) -> bool:
+    """Put a content note on the reported post, and close the case; NotFound if it is closed.
+
+    Raises what `feeds.actions.put_note` raises, and Forbidden for a comment or a person.
+    """
+    case = Case.objects.get(pk=case_id)
+    if case.kind != ReportedKind.POST:
+        raise Forbidden
+    feeds_actions.put_note(actor, case.subject_id, note, address, grounds)
+    close_case(case_id, Outcome.NOTED, actor)
+    return True
+
+
+@db.atomic
 def limit_reported(
     actor: User, case_id: int, address: str = "", grounds: Grounds = NO_GROUNDS
 ) -> bool:

@@ -18,6 +18,7 @@ from accounts import queries as accounts_queries
 from accounts.actions import Grounds
 from accounts.admin.acts import ActsAdmin
 from accounts.admin.staff_acts import GroundsForm, SuspensionForm, WarningForm
+from accounts.admin.staff_acts import NoteForm as ContentNoteForm
 from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import queries as feeds_queries
@@ -72,7 +73,7 @@ class CaseAdmin(ActsAdmin):
     ordering = ("-open_count", "-reported_at")
     actions = (
         *("take", "take_over", "give_back", "dismiss", "delete_reported"),
-        *("warn", "limit", "suspend", "ban"),
+        *("note", "warn", "limit", "suspend", "ban"),
     )
     change_form_template = "admin/interactions/case.html"
     fields = (
@@ -128,6 +129,7 @@ class CaseAdmin(ActsAdmin):
                 "reports": reports.order_by("-pk")[:REPORTS],
                 "others": others.filter(open_count__gt=0).aggregate(count=Count("pk"))["count"],
                 "may_delete": case.kind != ReportedKind.USER,
+                "may_note": case.kind == ReportedKind.POST,
                 "notes": notes_of(case),
                 "note_form": NoteForm(auto_id="id_note_%s"),
                 "is_mine": case.assignee_id == request.user.pk,
@@ -218,6 +220,22 @@ class CaseAdmin(ActsAdmin):
         )
         cases = queryset.exclude(kind=ReportedKind.USER)
         return self._act_on_grounds(request, cases, actions.delete_reported, question)
+
+    @admin.action(
+        description=gettext_lazy("Put a content note on the posts of the selected cases"),
+        permissions=["view"],
+    )
+    def note(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
+        """Put a note on posts."""
+        question = _("Put a content note on these posts? Readers see it first; pictures blur.")
+        form = self.form_of(request, ContentNoteForm)
+
+        def note(actor: User, case_id: int, address: str) -> bool:
+            line = form.cleaned_data["note"]
+            return actions.note_reported(actor, case_id, address, form.grounds, note=line)
+
+        posts = queryset.filter(kind=ReportedKind.POST)
+        return self._act(request, posts, note, question, form)
 
     @admin.action(
         description=gettext_lazy("Warn the people of the selected cases"), permissions=["view"]

@@ -26,6 +26,7 @@ class Outcome(models.TextChoices):
     DISMISSED = "dismissed", _("Dismissed")
     DELETED = "deleted", _("Deleted")
     WARNED = "warned", _("warned")
+    NOTED = "noted", _("content note added")
     LIMITED = "limited", _("limited")
     SUSPENDED = "suspended", _("suspended")
     BANNED = "banned", _("Banned")

@@ -35,6 +35,7 @@ LABELS = {
     gettext_noop("limited at"),
     gettext_noop("suspended until"),
     gettext_noop("is removed"),
+    gettext_noop("is note of staff"),
     gettext_noop("banner name"),
     gettext_noop("batch"),
     gettext_noop("before"),
