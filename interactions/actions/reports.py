@@ -130,22 +130,20 @@ def delete_reported(
     """
     check_staff(actor)
     case = Case.objects.get(pk=case_id)
+    if case.kind == ReportedKind.USER:
+        raise Forbidden
+    gone = _gone(case)
+    if gone is not None:
+        _close_one(case_id, gone, actor)
+        return False
     reason = grounds.reason or max(case.reasons, key=case.reasons.__getitem__, default="")
     grounds = Grounds(reason, grounds.words)
-    try:
-        if case.kind == ReportedKind.POST:
-            feeds_actions.delete(actor, case.subject_id, address, grounds)
-        elif case.kind == ReportedKind.COMMENT:
-            if not Comment.objects.filter(pk=case.subject_id, deleted=False).exists():
-                raise NotFound
-            delete_comment(actor, case.subject_id, address, grounds, as_staff=True)
-        else:
-            raise Forbidden
-        outcome = Outcome.DELETED
-    except NotFound:
-        outcome = Outcome.GONE
-    _close(Case.objects.select_for_update().get(pk=case_id), outcome, actor)
-    return outcome == Outcome.DELETED
+    if case.kind == ReportedKind.POST:
+        feeds_actions.delete(actor, case.subject_id, address, grounds)
+    else:
+        delete_comment(actor, case.subject_id, address, grounds, as_staff=True)
+    _close_one(case_id, Outcome.DELETED, actor)
+    return True
 
 
 @db.atomic
@@ -251,10 +249,18 @@ def close_reports_of(kind: int, subject_id: int) -> None:
     """
     cases = Case.objects.filter(kind=kind, subject_id=subject_id)
     case = cases.first()
-    if case is None or not _is_gone(kind, subject_id):
-        return
-    removal = staff_acts.removal(REMOVALS[ReportedKind(kind)], case.owner_id, subject_id)
-    _close_all(cases, Outcome.GONE if removal is None else Outcome.DELETED, None)
+    outcome = None if case is None else _gone(case)
+    if outcome is not None:
+        _close_all(cases, outcome, None)
+
+
+def _gone(case: Case) -> Outcome | None:
+    """Return whether staff deleted the post or comment, or somebody else; None if it is there."""
+    if not _is_gone(case.kind, case.subject_id):
+        return None
+    kind = REMOVALS[ReportedKind(case.kind)]
+    removal = staff_acts.removal(kind, case.owner_id, case.subject_id)
+    return Outcome.GONE if removal is None else Outcome.DELETED
 
 
 def _is_gone(kind: int, subject_id: int) -> bool:
