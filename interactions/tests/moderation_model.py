@@ -61,6 +61,8 @@ class Act:
     undone_by: int | None = None
     appeal: str = ""
     decided_by: int | None = None
+    # The author deleted the comment too: an undo does not bring it back.
+    is_final: bool = field(default=False, compare=False)
 
 
 @dataclass
@@ -167,6 +169,9 @@ class Facts:
         if not own and not self.is_staff(user):
             seen = self.sees_post(user, n) if is_post else self.sees_place(user, n)
             raise Forbidden if seen else NotFound
+        if own and not is_post and thing in self.removed:
+            for act in self.acts:
+                act.is_final = act.is_final or (act.thing == thing and act.stands)
         if own and (not self.is_gone(thing) or (is_post and thing not in self.deleted)):
             self.deleted.add(thing)
             self.waiting.append(thing)
@@ -204,13 +209,14 @@ class Facts:
         self.check_over(actor, person)
         if kind in ("limit", "ban") and person in getattr(self, kind):
             return False
-        if kind == "suspend":
-            self.end("suspend", person, actor)
         if kind != "warn":
             getattr(self, kind).add(person)
         if kind == "ban":
             self.waiting.append(("user", person))
-        self.acts.append(Act(kind, person, actor, None, reason))
+        made = Act(kind, person, actor, None, reason)
+        if kind == "suspend":
+            self.replace(made)
+        self.acts.append(made)
         self.audit.append((actor, kind, ("user", person)))
         return True
 
@@ -222,6 +228,14 @@ class Facts:
             people.remove(person)
             self.end(kind, person, actor)
             self.audit.append((actor, LIFTED[kind], ("user", person)))
+
+    def replace(self, made: Act) -> None:
+        """End the suspension before a new one, which takes over the open appeal against it."""
+        for act in self.acts:
+            if (act.kind, act.user, act.stands) == (made.kind, made.user, True):
+                act.stands, act.undone_by = False, made.actor
+                if act.appeal == "open":
+                    act.appeal, made.appeal = "", "open"
 
     def end(self, kind: str, person: int, actor: int) -> None:
         """Undo the standing acts of a kind, which grants the appeals against them."""
@@ -246,6 +260,8 @@ class Facts:
             return True
         if act.thing is not None:
             self.removed.discard(act.thing)
+            if act.is_final:
+                self.deleted.add(act.thing)
         self.end_one(act, actor)
         self.audit.append((actor, "undo", ("user", act.user)))
         return True
@@ -305,15 +321,19 @@ class Facts:
         return not was_gone
 
     def decide_case(self, actor: int, kind: str, thing: Thing) -> bool:
-        """Warn, limit, suspend or ban the person of a case, which ends it."""
-        owner = self.owner(thing)
-        done = self.decide(actor, kind, owner)
+        """Warn, limit, suspend or ban the person of a case, which ends it if it is open."""
+        owner, case = self.owner(thing), self.cases[thing]
         if kind == "ban":
+            done = self.decide(actor, kind, owner)
             self.close_all(owner, actor)
-        else:
-            outcome = {"warn": "warned", "limit": "limited", "suspend": "suspended"}[kind]
-            self.cases[thing].close(outcome, actor)
-        return done
+            return done
+        if kind != "suspend":
+            self.check_over(actor, owner)
+        if not case.reports:
+            raise NotFound
+        self.decide(actor, kind, owner)
+        case.close({"warn": "warned", "limit": "limited", "suspend": "suspended"}[kind], actor)
+        return True
 
     def close_all(self, person: int, actor: int | None) -> None:
         """Close all cases of a banned person."""
