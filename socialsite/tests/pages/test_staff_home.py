@@ -94,7 +94,7 @@ def test_a_new_site_is_calm(admin: User) -> None:
 
 
 def test_moderators_see_the_work_and_not_the_machine(admin: User, moderator: User) -> None:
-    assert list(tiles(moderator)) == ["Open cases", "Sign-ups that wait"]
+    assert list(tiles(moderator)) == ["Open cases", "Appeals", "Sign-ups that wait"]
     wanted = [str(tile.title) for tile in TILES if str(tile.title) != "Disk of other data"]
     assert list(tiles(admin)) == wanted
     assert 'class="chart"' in page_of(moderator)
@@ -126,6 +126,17 @@ def test_sign_ups_that_wait_are_counted_without_those_of_other_states(moderator:
     text = "The first person has waited for 5 hours."
     assert tiles(moderator)["Sign-ups that wait"] == ("calls", "2", text)
     assert 'href="/admin/accounts/signuprequest/"' in page_of(moderator)
+
+
+def test_open_appeals_are_counted(moderator: User, make_user: Make) -> None:
+    person = make_user()
+    act = accounts_actions.warn(person, moderator)
+    accounts_actions.appeal(person, act.pk, "I object")
+    state, value, text = tiles(moderator)["Appeals"]
+    assert (state, value) == ("calls", "1")
+    assert "The first person has waited for" in text
+    accounts_actions.undo(act.pk, moderator)
+    assert tiles(moderator)["Appeals"] == ("calm", "0", "Nobody waits for a decision.")
 
 
 def test_no_more_rows_are_counted_than_a_bound(
