@@ -104,8 +104,8 @@ _FEEDS = (
     Defect(
         "the map for search engines shows posts of banned authors",
         "feeds/queries.py",
-        "rows = visible_to(None).filter(pk__in=ids).newest_first()",
-        "rows = Post.objects.filter(pk__in=ids).newest_first()",
+        "rows = visible_to(None).filter(pk__in=ids, author__limited_at=None).newest_first()",
+        "rows = Post.objects.filter(pk__in=ids, author__limited_at=None).newest_first()",
         ("feeds/tests/pages/test_sharing.py::test_the_map_has_what_guests_may_read",),
     ),
     Defect(

@@ -236,7 +236,7 @@ def test_staff_delete_content_of_others(me: User, author: User, api_for: Make) -
     client = api_for(User.objects.get(pk=me.pk))
     for post in posts:
         assert client.delete(f"{V1}posts/{post.pk}").status_code == 204
-    assert not Post.objects.filter(is_deleted=False).exists()
+    assert not Post.objects.filter(is_removed=False).exists()
 
 
 # --- GET feed -----------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def true(viewer: Any, ids: Iterable[int]) -> Shown:
     likes = Like.objects.filter(subj_type=POST)
     comments = Comment.objects.filter(deleted=False, subject__subj_type=POST)
     bookmarks = Bookmark.objects.all()
-    reposts = Post.objects.filter(is_deleted=False)
+    reposts = Post.objects.filter(is_deleted=False, is_removed=False)
     return {
         ident: (
             likes.filter(subj_id=ident).count(),

@@ -415,7 +415,10 @@ def test_staff_see_the_counts_of_readers_with_unfolded_changes(staff, post, me) 
 
 def test_staff_delete_comments_through_the_action(staff, post, me) -> None:
     kept, gone = (actions.comment(me, post.pk, text) for text in ("kept", "gone"))
-    form = {"action": "delete_comments", "_selected_action": [gone.pk]}
+    form = {"action": "delete_comments", "_selected_action": [gone.pk], "reason": "spam"}
+    assert "gone" in staff.post("/admin/interactions/comment/", form).content.decode()
+    assert not Comment.objects.get(pk=gone.pk).deleted
+    form |= {"confirmed": "yes"}
     assert staff.post("/admin/interactions/comment/", form).status_code == 302
     assert Comment.objects.get(pk=gone.pk).deleted
     assert not Comment.objects.get(pk=kept.pk).deleted

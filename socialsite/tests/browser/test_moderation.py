@@ -108,7 +108,7 @@ def test_a_deleted_post_comes_back_after_an_appeal(
     name, words = f"seller{kind}", f"A boat with two sails, {kind}"
     author = newcomer(browser, stack.url, name, name, java_script_enabled=script)
     fan = newcomer(browser, stack.url, f"sailor{kind}", "Sailor", java_script_enabled=script)
-    first, second = (staff(stack, browser, f"{one}{kind}") for one in ("keeper", "judge"))
+    first, second = (staff(stack, browser, f"{one}{kind}") for one in ("keeper", "referee"))
     post = publish(author, words)
     fan.goto(f"/@{name}")
     fan.get_by_test_id("follow").click()

@@ -7,7 +7,10 @@ from socialsite.tests.browser.kicking import Member
 
 pytestmark = pytest.mark.e2e
 
-PAGES = ("profile", "devices", "password", "two-factor", "email", "blocked", "notifications")
+PAGES = (
+    *("profile", "devices", "password", "two-factor", "email", "blocked", "notifications"),
+    "acts",
+)
 CUT = """all => all.filter((tab) => {
   const box = tab.getBoundingClientRect();
   const isCut = tab.scrollWidth > tab.clientWidth || box.left < 0 || box.right > innerWidth;
