@@ -1,5 +1,8 @@
 """The part of accounts in the staff home: what waits for staff, and people and sign-ups by day."""
 
+from typing import Any
+
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -11,18 +14,16 @@ from socialsite.core.staff_home.tiles import Figure, Tile, ago, bounded, waiting
 def waiting_sign_ups() -> Figure:
     """Return the number of sign-ups that staff are to decide on, and the age of the first."""
     rows = SignUpRequest.objects.filter(state=SignUpRequest.State.WAITING)
-    first = rows.order_by("changed_at").values_list("changed_at", flat=True).first()
-    number, value = bounded(rows)
-    if first is None:
-        return Figure(value, _("Nobody waits for a decision."))
-    text = _("The first person has waited for %(time)s.") % {"time": ago(first)}
-    return Figure(value, text, waiting(number))
+    return _people_waiting(rows, "changed_at")
 
 
 def open_appeals() -> Figure:
     """Return the number of appeals that nobody decided, and the age of the oldest one."""
-    rows = Appeal.objects.filter(state=Appeal.State.OPEN)
-    first = rows.order_by("created_at").values_list("created_at", flat=True).first()
+    return _people_waiting(Appeal.objects.filter(state=Appeal.State.OPEN), "created_at")
+
+
+def _people_waiting(rows: "QuerySet[Any]", since: str) -> Figure:
+    first = rows.order_by(since).values_list(since, flat=True).first()
     number, value = bounded(rows)
     if first is None:
         return Figure(value, _("Nobody waits for a decision."))

@@ -24,7 +24,7 @@ from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts_actions
 from accounts.admin.acts import ActsAdmin
-from accounts.admin.staff_acts import GroundsForm, NoteForm
+from accounts.admin.staff_acts import GroundsForm
 from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import actions
@@ -32,7 +32,16 @@ from feeds.audit.explain import explain, find_id, find_reader
 from feeds.delivery.fanout import progress
 from feeds.delivery.inbox import rebuild
 from feeds.discovery.tags import actions as tag_actions
-from feeds.models import Draft, FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor, Tag
+from feeds.models import (
+    Draft,
+    FanOut,
+    FanOutChunk,
+    Post,
+    PostContent,
+    PostVersion,
+    RecommendedAuthor,
+    Tag,
+)
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.times import iso
@@ -71,6 +80,14 @@ class ExplainForm(forms.Form):
         return found
 
 
+class NoteForm(GroundsForm):
+    """Grounds, and the note that readers see above the folded text."""
+
+    note = forms.CharField(
+        max_length=PostContent.NOTE_MAX, label=gettext_lazy("content note for readers")
+    )
+
+
 @admin.register(Post)
 class PostAdmin(ActsAdmin):
     """Posts; deleting one calls `actions.delete`."""
@@ -96,7 +113,7 @@ class PostAdmin(ActsAdmin):
         return self.act(
             request,
             queryset.filter(is_deleted=False, is_removed=False).select_related("author"),
-            lambda post: actions.delete(actor, post.pk, address, form.grounds),
+            lambda post: actions.delete(actor, post.pk, address, **form.arguments),
             _("Delete these posts? Their authors read the reason."),
             form,
         )
@@ -108,14 +125,13 @@ class PostAdmin(ActsAdmin):
         """Put a note above posts as staff."""
         actor, address = staff_of(request), address_of(request)
         form = self.form_of(request, NoteForm)
-
-        def note(post: Post) -> bool:
-            line = form.cleaned_data["note"]
-            return actions.put_note(actor, post.pk, line, address, form.grounds)
-
-        posts = queryset.filter(is_deleted=False, is_removed=False).select_related("author")
-        question = _("Put a content note on these posts? Readers see it first; pictures blur.")
-        return self.act(request, posts, note, question, form)
+        return self.act(
+            request,
+            queryset.filter(is_deleted=False, is_removed=False).select_related("author"),
+            lambda post: actions.put_note(actor, post.pk, address=address, **form.arguments),
+            _("Put a content note on these posts? Readers see it first; pictures blur."),
+            form,
+        )
 
     # --- why a post is in a feed ----------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:

@@ -228,11 +228,12 @@ def history(viewer: "Viewer", post_id: int, cursor: Position | None, size: int) 
     rows = [] if cursor is not None and cursor.ts_ms <= present[0] else [present]
     rows += former.values_list(*words)[: size + 1 - len(rows)]
     page = cut(rows, size, lambda row: Position(row[0], post_id))
-    return page.with_items([_version(*row) for row in page.items])
+    return page.with_items([version_of(*row) for row in page.items])
 
 
-def _version(version: int, title: str, note: str, content: str, edited_at: int | None) -> Version:
-    when = None if edited_at is None else iso(edited_at)
+def version_of(version: int, title: str, note: str, content: str, edited: int | None) -> Version:
+    """Return a version from its columns; `edited` is Unix ms."""
+    when = None if edited is None else iso(edited)
     return Version(version=version, title=title, note=note, content=content, edited_at=when)
 
 
@@ -355,14 +356,8 @@ def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int,
 
 def _texts(posts: PostQuerySet) -> dict[int, PostText]:
     words = ("content_row__title", "content_row__note", "content_row__content")
-    columns = (
-        "pk",
-        "author_id",
-        *words,
-        *("is_deleted", "is_removed", "ref_post__author_id"),
-        "content_row__poll",
-        "kind",
-    )
+    rest = ("is_deleted", "is_removed", "ref_post__author_id", "content_row__poll", "kind")
+    columns = ("pk", "author_id", *words, *rest)
     return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}
 
 

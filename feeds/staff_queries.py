@@ -5,9 +5,8 @@ from typing import NamedTuple
 from feeds.cards import hydration
 from feeds.cards.card import Card
 from feeds.models import Post, PostImage, PostVersion
-from feeds.queries import VERSIONS_MAX, Version
+from feeds.queries import VERSIONS_MAX, Version, version_of
 from socialsite.core.models import Media
-from socialsite.core.times import iso
 
 
 class StaffPost(NamedTuple):
@@ -51,16 +50,7 @@ def former_versions(post_id: int) -> list[Version]:
     """Return the last VERSIONS_MAX former versions of a post that is not deleted, newest first."""
     words = ("version", "title", "note", "content", "edited_at")
     rows = PostVersion.objects.filter(post_id=post_id).order_by("-version").values_list(*words)
-    return [
-        Version(
-            version=version,
-            title=title,
-            note=note,
-            content=content,
-            edited_at=None if edited_at is None else iso(edited_at),
-        )
-        for version, title, note, content, edited_at in rows[:VERSIONS_MAX]
-    ]
+    return [version_of(*row) for row in rows[:VERSIONS_MAX]]
 
 
 def with_media(media_id: int) -> list[int]:

@@ -68,13 +68,9 @@ def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
     return visible_to(viewer_id).filter(pictures__media_id__in=media_ids)
 
 
-# How an undo restores a post that staff deleted.
-accounts_actions.removals[accounts_actions.ActKind.DELETE_POST] = accounts_actions.Removal(
-    actions.restore, actions.finish_removal
-)
-accounts_actions.removals[accounts_actions.ActKind.NOTE] = accounts_actions.Removal(
-    actions.take_note, lambda post_id: None
-)
+Reversal, ActKind = accounts_actions.Reversal, accounts_actions.ActKind
+accounts_actions.reversals[ActKind.DELETE_POST] = Reversal(actions.restore, actions.finish_removal)
+accounts_actions.reversals[ActKind.NOTE] = Reversal(actions.take_note)
 
 
 @on(FollowCreated, FollowCanceled, within=True)

@@ -129,9 +129,8 @@ def invalidate_reply_counts_again(event: Commented | CommentDeleted | CommentRes
         cache.GONE.invalidate(queries.above(event.id))
 
 
-# How an undo restores a comment that staff deleted; without it, its deletion is final already.
-accounts_actions.removals[accounts_actions.ActKind.DELETE_COMMENT] = accounts_actions.Removal(
-    actions.restore_comment, lambda comment_id: None
+accounts_actions.reversals[accounts_actions.ActKind.DELETE_COMMENT] = accounts_actions.Reversal(
+    actions.restore_comment
 )
 
 

@@ -4,7 +4,7 @@ Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Re
 """
 
 from accounts.actions.appeals import appeal, grant_appeal, refuse_appeal
-from accounts.actions.authority import check_over
+from accounts.actions.authority import check_over, check_staff
 from accounts.actions.credentials import change_password, set_password
 from accounts.actions.email import (
     change_email,
@@ -60,12 +60,12 @@ from accounts.actions.site import (
     set_logo,
 )
 from accounts.actions.staff_acts import (
+    KEPT,
     NO_GROUNDS,
     Grounds,
-    Removal,
+    Reversal,
     keep_removed,
-    record_removal,
-    removals,
+    reversals,
 )
 from accounts.actions.staff_acts import Kind as ActKind
 from accounts.actions.staff_acts import record as record_act
@@ -80,13 +80,14 @@ from accounts.actions.two_factor import (
 from accounts.audit import Act, note
 
 __all__ = [
+    "KEPT",
     "NO_GROUNDS",
     "Act",
     "ActKind",
     "Confirmed",
     "Grounds",
     "Proof",
-    "Removal",
+    "Reversal",
     "accept_terms",
     "announce",
     "appeal",
@@ -99,6 +100,7 @@ __all__ = [
     "check_over",
     "check_password",
     "check_profile",
+    "check_staff",
     "check_terms",
     "check_two_factor",
     "confirm_email",
@@ -126,19 +128,18 @@ __all__ = [
     "publish_document",
     "purge_requests",
     "record_act",
-    "record_removal",
     "recover",
     "refresh",
     "refuse",
     "refuse_appeal",
     "register",
-    "removals",
     "remove_email",
     "renew_recovery_codes",
     "request_account",
     "request_mail",
     "request_recovery",
     "reset_two_factor",
+    "reversals",
     "role_names",
     "save_announcement",
     "send_confirmation_again",

@@ -11,10 +11,11 @@ from accounts.audit import Act, note
 from accounts.events import StaffActed
 from accounts.models import Appeal, StaffAct, User
 from socialsite.core import db
-from socialsite.core.errors import AlreadyAppealed, Forbidden, InvalidInput, NotFound
+from socialsite.core.errors import AlreadyAppealed, Forbidden, NotFound
 from socialsite.core.events import publish
 from socialsite.core.ids import new_id
 from socialsite.core.text import clean
+from socialsite.core.text.fields import checked
 
 
 @db.atomic
@@ -24,23 +25,13 @@ def appeal(user: User, act_id: int, text: str) -> Appeal:
     Raises InvalidInput (`text`); NotFound for an act on somebody else; AlreadyAppealed,
     also for an act that is undone.
     """
-    words = _checked(text)
+    words = checked(text, "text", Appeal.TEXT_MAX, _("Please say why you object."))
     act = StaffAct.objects.select_for_update().filter(pk=act_id, user=user).first()
     if act is None:
         raise NotFound
     if act.undone_at is not None or Appeal.objects.filter(pk=act.pk).exists():
         raise AlreadyAppealed
     return Appeal.objects.create(act=act, text=words, created_at=timezone.now())
-
-
-def _checked(text: str) -> str:
-    words = clean(text)
-    if not words:
-        raise InvalidInput(fields={"text": [_("Please say why you object.")]})
-    if len(words) > Appeal.TEXT_MAX:
-        limit = {"limit": Appeal.TEXT_MAX}
-        raise InvalidInput(fields={"text": [_("At most %(limit)s characters.") % limit]})
-    return words
 
 
 def grant_appeal(act_id: int, answer: str, actor: User, address: str = "") -> None:

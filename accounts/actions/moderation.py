@@ -57,7 +57,7 @@ def warn(
     check_over(actor, user)
     user.refresh_from_db()
     act = staff_acts.record(Kind.WARN, user, actor, grounds)
-    note(actor, Act.WARN, "user", user.pk, _detail(grounds), address)
+    note(actor, Act.WARN, "user", user.pk, grounds.detail, address)
     return act
 
 
@@ -71,7 +71,7 @@ def limit(
     if user.limited_at is None:
         _set_limited(user, limited=True)
         staff_acts.record(Kind.LIMIT, user, actor, grounds)
-        note(actor, Act.LIMIT, "user", user.pk, _detail(grounds), address)
+        note(actor, Act.LIMIT, "user", user.pk, grounds.detail, address)
     return user
 
 
@@ -120,7 +120,7 @@ def suspend(
     revoke_batch(batch, "suspend")
     act = staff_acts.record(Kind.SUSPEND, user, actor, grounds, until=user.suspended_until)
     staff_acts.replace(Kind.SUSPEND, user, actor, act)
-    note(actor, Act.SUSPEND, "user", user.pk, _detail(grounds) | {"days": days}, address)
+    note(actor, Act.SUSPEND, "user", user.pk, grounds.detail | {"days": days}, address)
     return user
 
 
@@ -155,7 +155,7 @@ def ban(
         publish(UserBanned(user.pk))
         cache.standing_changed(user.pk)
         staff_acts.record(Kind.BAN, user, actor, grounds)
-        note(actor, Act.BAN, "user", user.pk, _detail(grounds), address)
+        note(actor, Act.BAN, "user", user.pk, grounds.detail, address)
     return user
 
 
@@ -197,7 +197,7 @@ def take(
         _set_part(user, column, "")
         if part != "bio":
             pictures.release(user.pk, file_names=[taken])
-        note(actor, Act.TAKE, "user", user.pk, _detail(grounds) | {"part": part}, address)
+        note(actor, Act.TAKE, "user", user.pk, grounds.detail | {"part": part}, address)
     return user
 
 
@@ -242,9 +242,9 @@ def _give_back(act: StaffAct) -> None:
 
     The person may have something new there, which stays.
     """
-    if act.kind in staff_acts.removals:
+    if act.kind in staff_acts.reversals:
         if act.taken:
-            staff_acts.removals[act.kind].restore(act.subject_id, act.taken)
+            staff_acts.reversals[act.kind].restore(act.subject_id, act.taken)
         return
     for part, (column, kind) in PARTS.items():
         if act.kind == kind and act.taken:
@@ -261,18 +261,18 @@ def forget_taken(limit: int = 20) -> int:
     Returns the number of acts.
     """
     before = db.now_ms() - TAKEN_DAYS * 86_400_000
-    # A note of staff stays, and so does what an undo puts back instead.
+    always = [kind for kind, one in staff_acts.reversals.items() if one.forget is None]
     old = StaffAct.objects.filter(pk__lt=ids.first_of(before)).exclude(taken="")
-    old = old.exclude(kind=Kind.NOTE)
+    old = old.exclude(kind__in=always)
     acts = list(old.select_for_update().order_by("pk")[:limit])
     for act in acts:
-        names = [act.taken]
-        act.taken = ""
+        taken, act.taken = act.taken, ""
         act.save(update_fields=["taken"])
-        if act.kind in staff_acts.removals:
-            staff_acts.removals[act.kind].forget(act.subject_id)
+        reversal = staff_acts.reversals.get(act.kind)
+        if reversal is not None and reversal.forget is not None:
+            reversal.forget(act.subject_id)
         elif act.kind != Kind.TAKE_BIO:
-            pictures.release(act.user_id, file_names=names)
+            pictures.release(act.user_id, file_names=[taken])
     return len(acts)
 
 
@@ -321,8 +321,3 @@ def reset_two_factor(user: User, actor: User | None = None, address: str = "") -
 def role_names(roles: int) -> list[str]:
     """Return the names of the bits in `User.roles`."""
     return [role.name.lower() for role in Role if roles & role]
-
-
-def _detail(grounds: Grounds) -> dict[str, str]:
-    """Return what the audit trail says about grounds: never words."""
-    return {"reason": grounds.reason} if grounds.reason else {}

@@ -14,9 +14,10 @@ from accounts.models import Appeal, Reason, StaffAct, User
 from socialsite.core.errors import InvalidInput, NotFound
 from socialsite.core.events import publish
 from socialsite.core.ids import new_id
-from socialsite.core.text import clean
+from socialsite.core.text.fields import checked
 
 Kind = StaffAct.Kind
+KEPT = StaffAct.KEPT
 # Acts after which the person may not come by, or which they must know at once.
 MAILED = (Kind.WARN, Kind.LIMIT, Kind.SUSPEND, Kind.BAN)
 
@@ -28,15 +29,16 @@ class Grounds:
     reason: str = ""
     words: str = ""
 
+    @property
+    def detail(self) -> dict[str, str]:
+        """What the audit trail says about them: never words."""
+        return {"reason": self.reason} if self.reason else {}
+
     def checked(self) -> "Grounds":
         """Return them as they are stored. Raises InvalidInput (`reason`, `words`)."""
-        words = clean(self.words)
         if self.reason and self.reason not in Reason.values:
             raise InvalidInput(fields={"reason": [_("Choose one of the reasons.")]})
-        if len(words) > StaffAct.WORDS_MAX:
-            limit = {"limit": StaffAct.WORDS_MAX}
-            raise InvalidInput(fields={"words": [_("At most %(limit)s characters.") % limit]})
-        return Grounds(self.reason, words)
+        return Grounds(self.reason, checked(self.words, "words", StaffAct.WORDS_MAX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,12 @@ def record(
     subject_id: int = 0,
     until: datetime | None = None,
     taken: str = "",
+    is_told: bool = True,
 ) -> StaffAct:
-    """Record an act in its transaction; the person is told. Raises InvalidInput for its grounds."""
+    """Record an act in its transaction. Raises InvalidInput for its grounds.
+
+    The person is notified, unless the app of the `subject_id` does that (`is_told=False`).
+    """
     known = grounds.checked()
     act = StaffAct.objects.create(
         kind=kind,
@@ -73,30 +79,11 @@ def record(
         taken=taken,
         created_at=timezone.now(),
     )
-    publish(StaffActed(user.pk, new_id()))
+    if is_told:
+        publish(StaffActed(user.pk, new_id()))
     if kind in MAILED and user.email:
         request_mail("staff_act", user.pk, "")
     return act
-
-
-def record_removal(
-    kind: StaffAct.Kind, user_id: int, actor: User | None, grounds: Grounds, *, subject_id: int
-) -> StaffAct:
-    """Record the deletion of a post or comment, whose app tells the person.
-
-    Raises InvalidInput for the grounds.
-    """
-    known = grounds.checked()
-    return StaffAct.objects.create(
-        kind=kind,
-        user_id=user_id,
-        actor=actor,
-        subject_id=subject_id,
-        reason=known.reason,
-        words=known.words,
-        taken=StaffAct.KEPT,
-        created_at=timezone.now(),
-    )
 
 
 def keep_removed(kind: StaffAct.Kind, user_id: int, subject_id: int) -> None:
@@ -105,18 +92,18 @@ def keep_removed(kind: StaffAct.Kind, user_id: int, subject_id: int) -> None:
     acts.update(taken="")
 
 
-class Removal(NamedTuple):
-    """How an app undoes what staff did to a post or comment, and how it makes it final, by id.
+class Reversal(NamedTuple):
+    """How an app undoes what staff did to a post or comment: `restore(subject_id, taken)`.
 
-    `restore` also gets the `taken` of the act.
+    `forget(subject_id)` makes it final when it is old; without it, it can always be undone.
     """
 
     restore: Callable[[int, str], None]
-    forget: Callable[[int], None]
+    forget: Callable[[int], None] | None = None
 
 
 # By kind of act; apps above this one fill it.
-removals: dict[str, Removal] = {}
+reversals: dict[str, Reversal] = {}
 
 
 def end(kind: StaffAct.Kind, user: User, actor: User | None, answer: Answer = NO_ANSWER) -> None:

@@ -1,6 +1,7 @@
 """Admin of people."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -15,7 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import actions, invites
-from accounts.actions import Grounds
 from accounts.actions.moderation import PARTS
 from accounts.admin import descriptions
 from accounts.admin.acts import ActsAdmin
@@ -182,14 +182,7 @@ class UserAdmin(ActsAdmin):
         question = _(
             "Suspend these people? They are signed out everywhere, and cannot log in for some time."
         )
-        actor, address = staff_of(request), address_of(request)
-        form = self.form_of(request, SuspensionForm)
-
-        def act(user: User) -> None:
-            days = form.cleaned_data["days"]
-            actions.suspend(user, actor, address, form.grounds, days=days)
-
-        return self.act(request, queryset, act, question, form)
+        return self._act_on_grounds(request, queryset, actions.suspend, question, SuspensionForm)
 
     @admin.action(
         description=gettext_lazy("End the suspension of the selected people"), permissions=["view"]
@@ -245,10 +238,7 @@ class UserAdmin(ActsAdmin):
         self, request: HttpRequest, people: "QuerySet[User]", part: str, question: str
     ) -> HttpResponse | None:
         column, _kind = PARTS[part]
-
-        def take(user: User, actor: User, address: str, grounds: Grounds) -> None:
-            actions.take(user, part, actor, address, grounds)
-
+        take = partial(actions.take, part=part)
         return self._act_on_grounds(request, people.exclude(**{column: ""}), take, question)
 
     @admin.action(
@@ -279,14 +269,18 @@ class UserAdmin(ActsAdmin):
         self,
         request: HttpRequest,
         people: "QuerySet[User]",
-        act: Callable[[User, User, str, Grounds], Any],
+        act: Callable[..., Any],
         question: str,
         kind: type[GroundsForm] = GroundsForm,
     ) -> HttpResponse | None:
         actor, address = staff_of(request), address_of(request)
         form = self.form_of(request, kind)
         return self.act(
-            request, people, lambda user: act(user, actor, address, form.grounds), question, form
+            request,
+            people,
+            lambda user: act(user, actor=actor, address=address, **form.arguments),
+            question,
+            form,
         )
 
     def _act(

@@ -17,6 +17,7 @@ from accounts.actions.moderation import SUSPEND_DAYS_MAX
 from accounts.admin.acts import ActsAdmin
 from accounts.models import Appeal, Reason, StaffAct
 from accounts.request_auth.requests import staff_of
+from socialsite.core.admin import FilterWithDefault
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.text import clean
 
@@ -45,9 +46,10 @@ class GroundsForm(forms.Form):
     )
 
     @property
-    def grounds(self) -> actions.Grounds:
-        """What was entered."""
-        return actions.Grounds(self.cleaned_data["reason"], self.cleaned_data["words"])
+    def arguments(self) -> dict[str, Any]:
+        """What was entered, as the keyword arguments of an act."""
+        values = dict(self.cleaned_data)
+        return values | {"grounds": actions.Grounds(values.pop("reason"), values.pop("words"))}
 
 
 class WarningForm(GroundsForm):
@@ -67,12 +69,6 @@ class SuspensionForm(GroundsForm):
     days = forms.IntegerField(
         min_value=1, max_value=SUSPEND_DAYS_MAX, initial=7, label=gettext_lazy("days")
     )
-
-
-class NoteForm(GroundsForm):
-    """Grounds, and the note that readers see above the folded text."""
-
-    note = forms.CharField(max_length=100, label=gettext_lazy("content note for readers"))
 
 
 class AnswerForm(forms.Form):
@@ -143,9 +139,10 @@ class StaffActAdmin(ActsAdmin):
         )
 
 
-class AppealFilter(admin.SimpleListFilter):
+class AppealFilter(FilterWithDefault):
     """Shows open appeals by default."""
 
+    default = gettext_lazy("not decided yet")
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -154,12 +151,6 @@ class AppealFilter(admin.SimpleListFilter):
     ) -> list[tuple[str, str]]:
         """Return the other states."""
         return [("decided", _("decided")), ("all", _("all"))]
-
-    def choices(self, changelist: Any) -> Any:
-        """Return the choices, with a name for the default."""
-        first, *others = super().choices(changelist)
-        yield {**first, "display": _("not decided yet")}
-        yield from others
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[Appeal]") -> "QuerySet[Appeal]":
         """Filter by the selected state."""

@@ -62,7 +62,8 @@ class StaffAct(models.Model):
         max_length=WORDS_MAX, blank=True, default="", verbose_name=_("words to the person")
     )
     until = models.DateTimeField(null=True, verbose_name=_("until"))
-    # What an undo puts back: a text, a file, KEPT for a post or a comment; empty for nothing.
+    # What an undo puts back: a text, a file, KEPT for a post or a comment, the note that the author
+    # wrote (`feeds.actions.noting`); empty for nothing.
     taken = models.CharField(
         max_length=User.BIO_MAX, blank=True, default="", verbose_name=_("can be given back")
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -117,7 +118,7 @@ def appeal_outside(request: HttpRequest) -> HttpResponse:
 @takes(GET=READS)
 def appeal_sent(request: HttpRequest) -> HttpResponse:
     """Tell a person who cannot log in that the appeal was received."""
-    return forms.page(request, "accounts/appeal_sent.html", {}, None)
+    return render(request, "accounts/appeal_sent.html")
 
 
 def _context(

@@ -83,7 +83,7 @@ def edit(
     # After the head, as `publish` does: the two would wait for each other.
     _use_pictures(post, before, after)
     if narrowed:
-        _hide_pictures(post, after)
+        arrange_media(post, after)
     indexing.rewrite(post, before.content, after.content)
     events.publish(PostEdited(post_id, author.pk, version=after.version, narrowed=narrowed))
     transaction.on_commit(partial(cache.edited, post_id), robust=True)
@@ -229,8 +229,8 @@ def _narrow(post: Post, wanted: str, content: str) -> None:
         heads.update(named_count=F("named_count") + 1)
 
 
-def _hide_pictures(post: Post, words: PostContent) -> None:
-    """End the public links of the pictures: on commit, and again by the event."""
+def arrange_media(post: Post, words: PostContent) -> None:
+    """Make the pictures as public as their post is now: on commit, and again by the event."""
     ids = set(words.media_ids())
     references.changed(post.author_id, ids)
     if ids:

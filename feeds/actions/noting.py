@@ -12,8 +12,8 @@ from feeds.actions.editing import keep_version
 from feeds.events import PostEdited
 from feeds.models import Kind, Post, PostContent
 from socialsite.core import db, events
-from socialsite.core.errors import Forbidden, InvalidInput, NotFound
-from socialsite.core.text import clean
+from socialsite.core.errors import Forbidden, NotFound
+from socialsite.core.text.fields import checked
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -33,17 +33,17 @@ def put_note(
     """Put a content note above a post and blur its pictures, as a new version of its words.
 
     Returns False if it has one of staff already. Publishes PostEdited. Raises InvalidInput
-    (`note`), NotFound, Forbidden for a repost without words and for whom the actor may not act on,
-    TwoFactorNeeded.
+    (`note`), NotFound, Forbidden for a repost, which has no note, and if the actor may not act on
+    the author, TwoFactorNeeded.
     """
-    line = _checked(note)
+    line = checked(note, "note", PostContent.NOTE_MAX, _("Write something."))
     post = Post.objects.select_for_update().filter(pk=post_id, is_deleted=False).first()
     if post is None or post.is_removed:
         raise NotFound
     accounts_actions.check_over(actor, post.author)
+    if post.kind == Kind.REPOST:
+        raise Forbidden(_("A repost has only a text."))
     words = PostContent.objects.get(pk=post_id)
-    if post.kind == Kind.REPOST and not words.content:
-        raise Forbidden(_("A repost without a text cannot have a note."))
     if words.is_note_of_staff:
         return False
     taken = (BLURRED if words.sensitive else SHARP) + words.note
@@ -56,8 +56,7 @@ def put_note(
         subject_id=post_id,
         taken=taken,
     )
-    detail = {"author": str(post.author_id)}
-    detail |= {"reason": grounds.reason} if grounds.reason else {}
+    detail = {"author": str(post.author_id)} | grounds.detail
     accounts_actions.note(actor, accounts_actions.Act.NOTE, "post", post_id, detail, address)
     return True
 
@@ -70,16 +69,6 @@ def take_note(post_id: int, taken: str) -> None:
     words = PostContent.objects.get(pk=post_id)
     if words.is_note_of_staff:
         _write(post, words, taken[1:], sensitive=taken[0] == BLURRED, of_staff=False)
-
-
-def _checked(note: str) -> str:
-    line = clean(note)
-    if not line:
-        raise InvalidInput(fields={"note": [_("Write something.")]})
-    if len(line) > PostContent.NOTE_MAX:
-        limit = {"limit": PostContent.NOTE_MAX}
-        raise InvalidInput(fields={"note": [_("At most %(limit)s characters.") % limit]})
-    return line
 
 
 def _write(post: Post, words: PostContent, note: str, *, sensitive: bool, of_staff: bool) -> None:

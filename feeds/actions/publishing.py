@@ -327,11 +327,8 @@ def _erase(post: Post) -> None:
     # After the head, as `_publish` does: the two would wait for each other.
     _release_words(post)
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
-    if post.ref_post is not None and not post.is_removed:
-        shown = post.ref_post
-        events.publish(
-            RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
-        )
+    if not post.is_removed:
+        removing.publish_if_repost(RepostDeleted, post)
     place = Position(post.position, post.pk)
     transaction.on_commit(partial(cache.deleted, post.author_id, place), robust=True)
 

@@ -13,11 +13,11 @@ from django.db.models import F
 
 from accounts import actions as accounts_actions
 from feeds import cache, queries
+from feeds.actions.editing import arrange_media
 from feeds.discovery.tags import indexing
 from feeds.events import PostRemoved, PostReposted, PostRestored, RepostDeleted
 from feeds.models import NAMED, AuthorHead, Kind, Post, PostContent
 from socialsite.core import events
-from socialsite.core.media import references
 
 if TYPE_CHECKING:
     from accounts.actions import Grounds
@@ -34,16 +34,17 @@ def remove(actor: "User", post: Post, address: str, grounds: "Grounds") -> None:
     accounts_actions.check_over(actor, post.author)
     _set_removed(post, is_removed=True)
     events.publish(PostRemoved(id=post.pk, author_id=post.author_id))
-    if post.ref_post is not None:
-        shown = post.ref_post
-        events.publish(
-            RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
-        )
-    act = accounts_actions.record_removal(
-        ActKind.DELETE_POST, post.author_id, actor, grounds, subject_id=post.pk
+    publish_if_repost(RepostDeleted, post)
+    act = accounts_actions.record_act(
+        ActKind.DELETE_POST,
+        post.author,
+        actor,
+        grounds,
+        subject_id=post.pk,
+        taken=accounts_actions.KEPT,
+        is_told=False,
     )
-    detail = {"author": str(post.author_id), "act": str(act.pk)}
-    detail |= {"reason": grounds.reason} if grounds.reason else {}
+    detail = {"author": str(post.author_id), "act": str(act.pk)} | grounds.detail
     accounts_actions.note(actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address)
 
 
@@ -57,10 +58,14 @@ def restore(post_id: int, taken: str = "") -> None:
         return
     _set_removed(post, is_removed=False)
     events.publish(PostRestored(id=post.pk, author_id=post.author_id))
-    if post.ref_post is not None:
-        shown = post.ref_post
+    publish_if_repost(PostReposted, post)
+
+
+def publish_if_repost(event: type[PostReposted] | type[RepostDeleted], post: Post) -> None:
+    """Publish that a repost is there, or is gone; nothing for other posts."""
+    if (shown := post.ref_post) is not None:
         events.publish(
-            PostReposted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
+            event(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
         )
 
 
@@ -81,7 +86,5 @@ def _set_removed(post: Post, *, is_removed: bool) -> None:
         heads.update(named_count=F("named_count") + (1 if is_removed else -1))
     words = PostContent.objects.filter(pk=post.pk).first() or PostContent()
     indexing.rewrite(post, words.content, words.content)
-    if ids := set(words.media_ids()):
-        references.changed(post.author_id, ids)
-        transaction.on_commit(partial(references.arrange, ids), robust=True)
+    arrange_media(post, words)
     transaction.on_commit(partial(cache.edited, post.pk), robust=True)

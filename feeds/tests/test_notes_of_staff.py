@@ -7,6 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts import actions as accounts_actions
+from accounts.actions import moderation
 from accounts.models import AuditEntry, Role, StaffAct, User
 from accounts.tests.browsers import browser_of
 from feeds import actions
@@ -94,6 +95,24 @@ def test_only_staff_put_notes_and_only_good_ones(
         actions.put_note(staff, post.pk, "Nudity")
     assert shown(post) == ("my own note", False)
     assert not StaffAct.objects.exists()
+
+
+def test_a_repost_has_no_note(post: Post, staff: User, make_user: Make) -> None:
+    """Its author could not edit the words any more: a repost has only a text."""
+    quote, _is_new = actions.repost(make_user(), post.pk, content="look")
+    with pytest.raises(Forbidden):
+        actions.put_note(staff, quote.pk, "Nudity")
+    assert not StaffAct.objects.exists()
+
+
+def test_a_note_can_be_undone_at_any_time(
+    post: Post, staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actions.put_note(staff, post.pk, "Nudity")
+    monkeypatch.setattr(moderation, "TAKEN_DAYS", -1)
+    assert accounts_actions.forget_taken() == 0
+    accounts_actions.undo(StaffAct.objects.get().pk, staff)
+    assert shown(post) == ("my own note", False)
 
 
 def test_a_note_closes_the_case(post: Post, staff: User, make_user: Make) -> None:

@@ -5,12 +5,12 @@ Neither changes who may act on a case. All of these actions raise Forbidden and 
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts import actions as accounts_actions
 from accounts.models import User
-from interactions.actions.reports import check_staff
 from interactions.models import Case, CaseNote
 from socialsite.core import db
-from socialsite.core.errors import InvalidInput, NotFound
-from socialsite.core.text import clean
+from socialsite.core.errors import NotFound
+from socialsite.core.text.fields import checked
 
 
 @db.atomic
@@ -19,7 +19,7 @@ def take_case(actor: User, case_id: int, *, over: bool = False) -> bool:
 
     A case of somebody else is taken `over` only if that is wanted.
     """
-    check_staff(actor)
+    accounts_actions.check_staff(actor)
     case = _locked(case_id)
     is_free = case.assignee_id is None or (over and case.assignee_id != actor.pk)
     if not case.open_count or not is_free:
@@ -32,7 +32,7 @@ def take_case(actor: User, case_id: int, *, over: bool = False) -> bool:
 @db.atomic
 def give_back_case(actor: User, case_id: int) -> bool:
     """Assign one's own open case to nobody; return False if it is not one's own, or closed."""
-    check_staff(actor)
+    accounts_actions.check_staff(actor)
     case = _locked(case_id)
     if not case.open_count or case.assignee_id != actor.pk:
         return False
@@ -41,15 +41,11 @@ def give_back_case(actor: User, case_id: int) -> bool:
     return True
 
 
+@db.atomic
 def note_case(actor: User, case_id: int, words: str) -> CaseNote:
     """Write a note about a case. Raises InvalidInput (`words`) and NotFound."""
-    check_staff(actor)
-    text = clean(words)
-    if not text:
-        raise InvalidInput(fields={"words": [_("Write the note first.")]})
-    if len(text) > CaseNote.WORDS_MAX:
-        limit = _("At most %(limit)s characters.") % {"limit": CaseNote.WORDS_MAX}
-        raise InvalidInput(fields={"words": [limit]})
+    accounts_actions.check_staff(actor)
+    text = checked(words, "words", CaseNote.WORDS_MAX, _("Write the note first."))
     if not Case.objects.filter(pk=case_id).exists():
         raise NotFound
     return CaseNote.objects.create(

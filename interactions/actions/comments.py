@@ -21,7 +21,7 @@ from interactions.models import Comment, CommentContent, Like, Subject, SubjectT
 from socialsite.core import db
 from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound, StaleVersion
 from socialsite.core.events import publish
-from socialsite.core.text import clean
+from socialsite.core.text.fields import checked
 from socialsite.core.text.mentions import usernames
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def delete_comment(
         )
     )
     if not own:
-        _record_removal(user, comment, post_id, address, grounds)
+        _note_removal(user, comment, post_id, address, grounds)
     return comment
 
 
@@ -179,22 +179,24 @@ def _take_out(comment: Comment, subject: Subject) -> None:
         _clear_author_reply(comment)
 
 
-def _record_removal(
+def _note_removal(
     actor: "User",
     comment: Comment,
     post_id: int,
     address: str,
     grounds: accounts_actions.Grounds,
 ) -> None:
-    recorded = accounts_actions.record_removal(
+    recorded = accounts_actions.record_act(
         accounts_actions.ActKind.DELETE_COMMENT,
-        comment.author_id,
+        comment.author,
         actor,
         grounds,
         subject_id=comment.pk,
+        taken=accounts_actions.KEPT,
+        is_told=False,
     )
     detail = {"author": str(comment.author_id), "post": str(post_id), "act": str(recorded.pk)}
-    detail |= {"reason": grounds.reason} if grounds.reason else {}
+    detail |= grounds.detail
     act = accounts_actions.Act.DELETE_COMMENT
     accounts_actions.note(actor, act, "comment", comment.pk, detail, address)
 
@@ -299,10 +301,4 @@ def _words(content: str) -> str:
         raise InvalidInput(
             fields={"content": [_("This text has characters that cannot be stored.")]}
         )
-    text = clean(content)
-    if not text:
-        raise InvalidInput(fields={"content": [_("Write something.")]})
-    if len(text) > CommentContent.TEXT_MAX:
-        message = _("At most %(limit)s characters.") % {"limit": CommentContent.TEXT_MAX}
-        raise InvalidInput(fields={"content": [message]})
-    return text
+    return checked(content, "content", CommentContent.TEXT_MAX, _("Write something."))

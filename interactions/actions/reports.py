@@ -107,7 +107,7 @@ def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
 
     Raises Forbidden and TwoFactorNeeded, as all actions of staff.
     """
-    check_staff(actor)
+    accounts_actions.check_staff(actor)
     case = Case.objects.select_for_update().get(pk=case_id)
     count = _close(case, Outcome.DISMISSED, actor)
     if not count:
@@ -128,7 +128,7 @@ def delete_reported(
     Its author reads the grounds; without a reason, the most frequent one of the reports. Raises
     Forbidden for a person, and the errors of `dismiss_reports`.
     """
-    check_staff(actor)
+    accounts_actions.check_staff(actor)
     case = Case.objects.get(pk=case_id)
     if case.kind == ReportedKind.USER:
         raise Forbidden
@@ -224,7 +224,7 @@ def _person_of(case_id: int) -> User:
 @db.atomic
 def close_case(case_id: int, outcome: Outcome, actor: User) -> None:
     """Close a case with what was done about it. Raises Forbidden; NotFound if it is closed."""
-    check_staff(actor)
+    accounts_actions.check_staff(actor)
     if not _close_one(case_id, outcome, actor):
         raise NotFound
 
@@ -292,9 +292,3 @@ def _close(case: Case, outcome: Outcome, actor: User | None) -> int:
 def _name(kind: int) -> str:
     """Return its name in the audit trail."""
     return ReportedKind(kind).name.lower()
-
-
-def check_staff(actor: User) -> None:
-    """Raise Forbidden, or TwoFactorNeeded, unless a person may act as staff."""
-    if not accounts_queries.moderates(actor):
-        raise Forbidden

@@ -142,7 +142,9 @@ class CommentAdmin(ActsAdmin):
         return self.act(
             request,
             queryset.filter(deleted=False).select_related("author", "content_row"),
-            lambda row: actions.delete_comment(actor, row.pk, address, form.grounds, as_staff=True),
+            lambda row: actions.delete_comment(
+                actor, row.pk, address, as_staff=True, **form.arguments
+            ),
             _("Delete these comments? Their authors read the reason."),
             form,
         )

@@ -13,7 +13,6 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts import actions as accounts_actions
 from accounts import staff_acts
 from accounts.actions import ActKind
 from accounts.admin import descriptions
@@ -24,7 +23,6 @@ from interactions import queries
 from interactions.models import Case, CaseNote, ReportedKind
 from socialsite.core.media import pictures
 
-Act = accounts_actions.Act
 CASES, NOTES = 20, 200
 
 

@@ -1,7 +1,5 @@
 """Filters of the list of cases."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -9,11 +7,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from interactions.models import Case
+from socialsite.core.admin import FilterWithDefault
 
 
-class OpenFilter(admin.SimpleListFilter):
+class OpenFilter(FilterWithDefault):
     """Shows open cases by default."""
 
+    default = gettext_lazy("open cases")
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -22,12 +22,6 @@ class OpenFilter(admin.SimpleListFilter):
     ) -> list[tuple[str, str]]:
         """Return the other states."""
         return [("closed", _("closed cases")), ("all", _("all cases"))]
-
-    def choices(self, changelist: Any) -> Any:
-        """Return the choices, with a name for the default."""
-        first, *others = super().choices(changelist)
-        yield {**first, "display": _("open cases")}
-        yield from others
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[Case]") -> "QuerySet[Case]":
         """Filter by the selected state."""

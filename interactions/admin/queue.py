@@ -15,13 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import queries as accounts_queries
-from accounts.actions import Grounds
 from accounts.admin.acts import ActsAdmin
 from accounts.admin.staff_acts import GroundsForm, SuspensionForm, WarningForm
-from accounts.admin.staff_acts import NoteForm as ContentNoteForm
 from accounts.models import User
 from accounts.request_auth.requests import staff_of
 from feeds import queries as feeds_queries
+from feeds.admin import NoteForm as ContentNoteForm
 from interactions import actions
 from interactions.admin.case_page import history, notes_of, reported, time_text
 from interactions.admin.filters import AssigneeFilter, OpenFilter
@@ -37,6 +36,8 @@ from socialsite.core.errors import InvalidInput
 from socialsite.core.http.ip_addresses import address_of
 
 Act = Callable[[User, int, str], bool]
+# With the arguments of its form besides.
+ActOnGrounds = Callable[..., bool]
 REPORTS = 200
 WORDS = 300
 PAGES = {
@@ -228,14 +229,10 @@ class CaseAdmin(ActsAdmin):
     def note(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Put a note on posts."""
         question = _("Put a content note on these posts? Readers see it first; pictures blur.")
-        form = self.form_of(request, ContentNoteForm)
-
-        def note(actor: User, case_id: int, address: str) -> bool:
-            line = form.cleaned_data["note"]
-            return actions.note_reported(actor, case_id, address, form.grounds, note=line)
-
         posts = queryset.filter(kind=ReportedKind.POST)
-        return self._act(request, posts, note, question, form)
+        return self._act_on_grounds(
+            request, posts, actions.note_reported, question, ContentNoteForm
+        )
 
     @admin.action(
         description=gettext_lazy("Warn the people of the selected cases"), permissions=["view"]
@@ -243,12 +240,9 @@ class CaseAdmin(ActsAdmin):
     def warn(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Warn the author, or the reported person."""
         question = _("Warn these people? They read your words, and nothing else changes.")
-        form = self.form_of(request, WarningForm)
-
-        def warn(actor: User, case_id: int, address: str) -> bool:
-            return actions.warn_reported(actor, case_id, address, form.grounds)
-
-        return self._act_on_people(request, queryset, warn, Outcome.WARNED, question, form)
+        return self._act_on_people(
+            request, queryset, actions.warn_reported, Outcome.WARNED, question, WarningForm
+        )
 
     @admin.action(
         description=gettext_lazy("Limit the people of the selected cases"), permissions=["view"]
@@ -258,12 +252,9 @@ class CaseAdmin(ActsAdmin):
         question = _(
             "Limit these people? Neither they nor their posts are recommended or found by a search."
         )
-        form = self.form_of(request, GroundsForm)
-
-        def limit(actor: User, case_id: int, address: str) -> bool:
-            return actions.limit_reported(actor, case_id, address, form.grounds)
-
-        return self._act_on_people(request, queryset, limit, Outcome.LIMITED, question, form)
+        return self._act_on_people(
+            request, queryset, actions.limit_reported, Outcome.LIMITED, question
+        )
 
     @admin.action(
         description=gettext_lazy("Suspend the people of the selected cases"), permissions=["view"]
@@ -273,13 +264,9 @@ class CaseAdmin(ActsAdmin):
         question = _(
             "Suspend these people? They are signed out everywhere, and cannot log in for some time."
         )
-        form = self.form_of(request, SuspensionForm)
-
-        def suspend(actor: User, case_id: int, address: str) -> bool:
-            days = form.cleaned_data["days"]
-            return actions.suspend_reported(actor, case_id, address, form.grounds, days=days)
-
-        return self._act_on_people(request, queryset, suspend, Outcome.SUSPENDED, question, form)
+        return self._act_on_people(
+            request, queryset, actions.suspend_reported, Outcome.SUSPENDED, question, SuspensionForm
+        )
 
     @admin.action(
         description=gettext_lazy("Ban the people of the selected cases"), permissions=["view"]
@@ -295,37 +282,38 @@ class CaseAdmin(ActsAdmin):
         self,
         request: HttpRequest,
         cases: "QuerySet[Case]",
-        act: Act,
+        act: ActOnGrounds,
         outcome: Outcome,
         question: str,
-        form: forms.Form,
+        kind: type[GroundsForm] = GroundsForm,
     ) -> HttpResponse | None:
         """Act once on each person; their other selected cases are closed with it."""
         done: set[int] = set()
 
-        def once(actor: User, case_id: int, address: str) -> bool:
+        def once(actor: User, case_id: int, address: str, **more: Any) -> bool:
             owner_id = Case.objects.values_list("owner_id", flat=True).get(pk=case_id)
             if owner_id in done:
                 actions.close_case(case_id, outcome, actor)
                 return True
-            changed = act(actor, case_id, address)
+            changed = act(actor, case_id, address, **more)
             done.add(owner_id)
             return changed
 
-        return self._act(request, cases, once, question, form)
+        return self._act_on_grounds(request, cases, once, question, kind)
 
     def _act_on_grounds(
         self,
         request: HttpRequest,
         cases: "QuerySet[Case]",
-        act: Callable[[User, int, str, Grounds], bool],
+        act: ActOnGrounds,
         question: str,
+        kind: type[GroundsForm] = GroundsForm,
     ) -> HttpResponse | None:
-        form = self.form_of(request, GroundsForm)
+        form = self.form_of(request, kind)
         return self._act(
             request,
             cases,
-            lambda actor, case_id, address: act(actor, case_id, address, form.grounds),
+            lambda actor, case_id, address: act(actor, case_id, address, **form.arguments),
             question,
             form,
         )

@@ -7,6 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts import actions as accounts_actions
+from accounts.actions import moderation
 from accounts.models import Role, StaffAct, User
 from feeds import actions as feeds_actions
 from feeds.models import Post
@@ -86,6 +87,17 @@ def test_a_restored_comment_is_as_before(
         *("delete_comment", writer, said.pk),
         SPAM.words,
     )
+
+
+def test_a_comment_can_be_restored_at_any_time(
+    writer: User, staff: User, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = actions.comment(writer, post.pk, "hello")
+    actions.delete_comment(staff, said.pk)
+    monkeypatch.setattr(moderation, "TAKEN_DAYS", -1)
+    assert accounts_actions.forget_taken() == 0
+    undo(staff)
+    assert [one["content"] for one in shown(f"posts/{post.pk}/comments")] == ["hello"]
 
 
 def test_an_answer_of_the_author_marks_the_answered_comment_again(

@@ -59,6 +59,18 @@ class GuardedAdmin(admin.ModelAdmin):
         return super().changelist_view(request, extra_context)
 
 
+class FilterWithDefault(admin.SimpleListFilter):
+    """Base of a filter whose first choice is not "All" but `default`, its name."""
+
+    default: Any
+
+    def choices(self, changelist: Any) -> Any:
+        """Return the choices, with a name for the default."""
+        first, *others = super().choices(changelist)
+        yield {**first, "display": self.default}
+        yield from others
+
+
 class ReadOnlyAdmin(GuardedAdmin):
     """Base admin without add, change or delete; it never counts big tables.
 
