@@ -1,6 +1,7 @@
-"""People, their sign-ups and sign-ins, acts of staff on them, and the audit trail."""
+"""People, their sign-ups, sign-ins and closed accounts, acts of staff, and the audit trail."""
 
 from accounts.models.audit import AuditEntry
+from accounts.models.closing import Closing, KeptName
 from accounts.models.people import (
     STAFF_ROLES,
     NameTerm,
@@ -18,9 +19,11 @@ __all__ = [
     "STAFF_ROLES",
     "Appeal",
     "AuditEntry",
+    "Closing",
     "Failures",
     "Invite",
     "InvitedPerson",
+    "KeptName",
     "NameTerm",
     "PushSubscription",
     "Reason",
