@@ -1,7 +1,7 @@
 """IP addresses of sign-ins, sign-ups and acts: retention and masking.
 
-They are personal data. IP_DAYS bounds their retention. Admins see whole addresses, moderators only
-the network. A person sees the addresses of their own devices.
+They are personal data. IP_DAYS bounds their retention. Staff see whole addresses with the
+right `ADDRESSES`, others only the network. A person sees the addresses of their own devices.
 """
 
 from datetime import datetime, timedelta
@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import AuditEntry, SignUpRequest, TokenVersion, User
 from socialsite.core import db
 from socialsite.core.http import ip_addresses
+from socialsite.core.rights import Right
 
 ADDRESS_MAX = 45
 STEP = 500  # rows erased by one statement
@@ -27,8 +28,8 @@ def stored(address: str) -> tuple[str, datetime | None]:
 
 
 def shown_to(viewer: User, address: str) -> str:
-    """Return an address as staff see it: whole for admins, its network for moderators."""
-    return address if viewer.is_superuser else masked(address)
+    """Return an address as staff see it: whole with the right to it, else its network."""
+    return address if viewer.may(Right.ADDRESSES) else masked(address)
 
 
 def masked(address: str) -> str:

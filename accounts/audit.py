@@ -30,6 +30,8 @@ class Act(models.TextChoices):
     REFUSE_APPEAL = "refuse_appeal", _("refused an appeal")
     FORCE_OFFLINE = "force_offline", _("ended all sign-ins")
     ROLES = "roles", _("changed the roles")
+    ROLE = "role", _("changed the rights of a role")
+    DELETE_ROLE = "delete_role", _("deleted a role")
     OTP_RESET = "otp_reset", _("reset two-factor sign-in")
     APPROVE = "approve", _("accepted a sign-up")
     REFUSE = "refuse", _("refused a sign-up")

@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import Invite, InvitedPerson, User
 from socialsite.core import site
 from socialsite.core.positions import Page
+from socialsite.core.rights import Right
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ def may_invite(user: User) -> bool:
     here = site.current()
     if here.sign_up == site.SignUp.CLOSED or not user.is_active:
         return False
-    return here.members_invite or user.is_staff
+    return here.members_invite or user.may(Right.SIGN_UPS)
 
 
 def is_open(invite: Invite) -> bool:

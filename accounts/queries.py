@@ -23,6 +23,7 @@ from socialsite.core.db.compiled import compiled
 from socialsite.core.errors import UserNotFound
 from socialsite.core.media import pictures
 from socialsite.core.positions import Page, Position, cut
+from socialsite.core.rights import Right
 from socialsite.core.times import iso
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
@@ -136,10 +137,13 @@ def noted(action: str, subject_type: str, subject_id: int) -> dict[str, Any] | N
     return found.first()
 
 
-def moderates(user: User) -> bool:
-    """Return whether a person is staff; TwoFactorNeeded if they lack a required second factor."""
+def moderates(user: User, right: Right) -> bool:
+    """Return whether a person has a right of staff.
+
+    Raises TwoFactorNeeded if they lack a required second factor.
+    """
     two_factor.check_staff(user)
-    return user.is_staff
+    return user.may(right)
 
 
 class Cards(Values[KnownCard | None]):

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Appeal, SignUpRequest, User
+from socialsite.core.rights import Right
 from socialsite.core.staff_home.day_counts import Kind, Span
 from socialsite.core.staff_home.tiles import Figure, Tile, ago, bounded, waiting
 
@@ -51,8 +52,14 @@ WAITING_SIGN_UPS = Tile(
     gettext_lazy("Sign-ups that wait"),
     waiting_sign_ups,
     page="admin:accounts_signuprequest_changelist",
+    rights=Right.SIGN_UPS,
 )
-OPEN_APPEALS = Tile(gettext_lazy("Appeals"), open_appeals, page="admin:accounts_appeal_changelist")
+OPEN_APPEALS = Tile(
+    gettext_lazy("Appeals"),
+    open_appeals,
+    page="admin:accounts_appeal_changelist",
+    rights=Right.APPEALS,
+)
 DAYS = (
     Kind("people", gettext_lazy("Active people"), people_seen),
     Kind("sign_ups", gettext_lazy("New accounts"), sign_ups),

@@ -44,6 +44,7 @@ from feeds.models import (
 )
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.rights import READING, Right
 from socialsite.core.times import iso
 
 CHUNKS_SHOWN = 500
@@ -105,7 +106,7 @@ class PostAdmin(ActsAdmin):
         """Return the posts with their authors."""
         return [f"{post}, {post.author}" for post in rows]
 
-    @admin.action(description=gettext_lazy("Delete the selected posts"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Delete the selected posts"), permissions=["content"])
     def delete_posts(self, request: HttpRequest, queryset: "QuerySet[Post]") -> HttpResponse | None:
         """Delete as staff."""
         actor, address = staff_of(request), address_of(request)
@@ -119,7 +120,8 @@ class PostAdmin(ActsAdmin):
         )
 
     @admin.action(
-        description=gettext_lazy("Put a content note on the selected posts"), permissions=["view"]
+        description=gettext_lazy("Put a content note on the selected posts"),
+        permissions=["content"],
     )
     def note(self, request: HttpRequest, queryset: "QuerySet[Post]") -> HttpResponse | None:
         """Put a note above posts as staff."""
@@ -158,7 +160,7 @@ class PostAdmin(ActsAdmin):
             "title": _("Why a post is in a home feed"),
             "opts": self.opts,
             "form": form,
-            "may_rebuild": self.has_administer_permission(request),
+            "may_rebuild": self.has_operation_permission(request),
         }
         if form.is_valid():
             reader = form.cleaned_data["viewer"]
@@ -167,8 +169,8 @@ class PostAdmin(ActsAdmin):
         return TemplateResponse(request, "admin/feeds/explain.html", context)
 
     def rebuild_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
-        """Rebuild a person's inbox and redirect back; admins only."""
-        if not self.has_administer_permission(request):
+        """Rebuild a person's inbox and redirect back."""
+        if not self.has_operation_permission(request):
             raise PermissionDenied
         if not User.objects.filter(pk=user_id).exists():
             raise Http404
@@ -321,6 +323,15 @@ class RecommendedAuthorAdmin(GuardedAdmin):
 
     list_display = ("author", "added_at")
     raw_id_fields = ("author",)
+    shown_to = READING | Right.SITE
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return True with the right to change the site."""
+        return self.has_site_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return True with the right to change the site."""
+        return self.has_site_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False: a row can only be added or removed."""
@@ -355,6 +366,8 @@ class RecommendedAuthorAdmin(GuardedAdmin):
 class TagAdmin(ReadOnlyAdmin):
     """Tags; hiding one calls `feeds.discovery.tags.actions.set_hidden`."""
 
+    shown_to = READING | Right.TAGS
+
     list_display = ("name", "is_hidden", "score")
     list_filter = ("is_hidden",)
     list_select_related = ("rank",)
@@ -368,12 +381,14 @@ class TagAdmin(ReadOnlyAdmin):
         """Return the score of the last ranking, "" if the tag is not in use."""
         return f"{row.rank.score:.1f}" if hasattr(row, "rank") else ""
 
-    @admin.action(description=gettext_lazy("Hide the selected tags from everybody"))
+    @admin.action(
+        description=gettext_lazy("Hide the selected tags from everybody"), permissions=["tags"]
+    )
     def hide(self, request: HttpRequest, queryset: "QuerySet[Tag]") -> None:
         """Hide as staff."""
         self._set_hidden(request, queryset, hidden=True)
 
-    @admin.action(description=gettext_lazy("Show the selected tags again"))
+    @admin.action(description=gettext_lazy("Show the selected tags again"), permissions=["tags"])
     def show(self, request: HttpRequest, queryset: "QuerySet[Tag]") -> None:
         """Show as staff."""
         self._set_hidden(request, queryset, hidden=False)

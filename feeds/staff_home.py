@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy
 from feeds.audit import verify
 from feeds.discovery.search import drift
 from feeds.models import Post
+from socialsite.core.rights import Right
 from socialsite.core.staff_home.day_counts import Kind, Span
 from socialsite.core.staff_home.tiles import Figure, Tile, checked
 
@@ -26,6 +27,8 @@ def posts(span: Span) -> int:
     return Post.objects.filter(position__gte=span.start_ms, position__lt=span.end_ms).count()
 
 
-WRONG_FEEDS = Tile(gettext_lazy("Wrong places in feeds"), wrong_feeds, admins_only=True)
-WRONG_IN_SEARCH = Tile(gettext_lazy("Wrong posts in search"), wrong_in_search, admins_only=True)
+WRONG_FEEDS = Tile(gettext_lazy("Wrong places in feeds"), wrong_feeds, rights=Right.OPERATION)
+WRONG_IN_SEARCH = Tile(
+    gettext_lazy("Wrong posts in search"), wrong_in_search, rights=Right.OPERATION
+)
 DAYS = (Kind("posts", gettext_lazy("Posts and reposts"), posts),)

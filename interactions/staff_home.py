@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from interactions.actions import recount
 from interactions.models import Case, Report
+from socialsite.core.rights import Right
 from socialsite.core.staff_home.day_counts import Kind, Span
 from socialsite.core.staff_home.tiles import Figure, Tile, ago, bounded, checked, waiting
 
@@ -35,6 +36,11 @@ def reports(span: Span) -> int:
     return rows.filter(is_open=True).count() + rows.filter(is_open=None).count()
 
 
-OPEN_CASES = Tile(gettext_lazy("Open cases"), open_cases, page="admin:interactions_case_changelist")
-WRONG_COUNTS = Tile(gettext_lazy("Wrong counts of likes"), wrong_counts, admins_only=True)
+OPEN_CASES = Tile(
+    gettext_lazy("Open cases"),
+    open_cases,
+    page="admin:interactions_case_changelist",
+    rights=Right.CASES,
+)
+WRONG_COUNTS = Tile(gettext_lazy("Wrong counts of likes"), wrong_counts, rights=Right.OPERATION)
 DAYS = (Kind("reports", gettext_lazy("Reports"), reports),)

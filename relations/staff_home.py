@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy
 
 from relations.counters import recount
+from socialsite.core.rights import Right
 from socialsite.core.staff_home.tiles import Figure, Tile, checked
 
 
@@ -14,4 +15,6 @@ def wrong_counters() -> Figure:
     return checked(check.finished_at, check.wrong, fixed=check.fixed)
 
 
-WRONG_COUNTERS = Tile(gettext_lazy("Wrong counts of follows"), wrong_counters, admins_only=True)
+WRONG_COUNTERS = Tile(
+    gettext_lazy("Wrong counts of follows"), wrong_counters, rights=Right.OPERATION
+)

@@ -20,9 +20,7 @@ from accounts.actions.moderation import (
     force_offline,
     forget_taken,
     limit,
-    promote,
     reset_two_factor,
-    role_names,
     suspend,
     take,
     unban,
@@ -42,6 +40,7 @@ from accounts.actions.profile import (
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
+from accounts.actions.roles import check_role, delete_role, people_with, promote, save_role
 from accounts.actions.sign_up_requests import (
     Confirmed,
     approve,
@@ -100,6 +99,7 @@ __all__ = [
     "check_over",
     "check_password",
     "check_profile",
+    "check_role",
     "check_staff",
     "check_terms",
     "check_two_factor",
@@ -107,6 +107,7 @@ __all__ = [
     "confirm_two_factor",
     "create_invite",
     "delete_announcement",
+    "delete_role",
     "drop_waiting_email",
     "edit_profile",
     "end_first_steps",
@@ -123,6 +124,7 @@ __all__ = [
     "log_out",
     "no_invite",
     "note",
+    "people_with",
     "person_of",
     "promote",
     "publish_document",
@@ -140,8 +142,8 @@ __all__ = [
     "request_recovery",
     "reset_two_factor",
     "reversals",
-    "role_names",
     "save_announcement",
+    "save_role",
     "send_confirmation_again",
     "send_link_again",
     "set_logo",

@@ -14,6 +14,7 @@ from socialsite.core import db
 from socialsite.core.errors import AlreadyAppealed, Forbidden, NotFound
 from socialsite.core.events import publish
 from socialsite.core.ids import new_id
+from socialsite.core.rights import Right
 from socialsite.core.text import clean
 from socialsite.core.text.fields import checked
 
@@ -53,7 +54,7 @@ def refuse_appeal(act_id: int, answer: str, actor: User, address: str = "") -> N
     """
     act = _open(act_id).act
     _check_other(act, actor)
-    check_over(actor, act.user)
+    check_over(actor, act.user, Right.APPEALS)
     StaffAct.objects.select_for_update().get(pk=act_id)
     row = _open(act_id)
     row.state, row.decided_by, row.decided_at = Appeal.State.REFUSED, actor, timezone.now()

@@ -19,6 +19,7 @@ from socialsite.core.errors import (
     QuotaExceeded,
     SignUpClosed,
 )
+from socialsite.core.rights import Right
 
 
 @db.atomic
@@ -59,7 +60,7 @@ def end_own_invite(maker: User, invite_id: int) -> None:
 @db.atomic
 def end_invite(invite_id: int, actor: User | None = None, address: str = "") -> None:
     """End somebody's invitation now. Staff only; raises Forbidden, TwoFactorNeeded or NotFound."""
-    check_staff(actor)
+    check_staff(actor, Right.SIGN_UPS)
     row = Invite.objects.select_for_update().filter(pk=invite_id).first()
     if row is None:
         raise NotFound

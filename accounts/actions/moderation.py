@@ -1,9 +1,8 @@
 """Staff acts on people: warn, limit, suspend, ban, take parts of a profile, and undo each of them;
-force offline, set roles, reset the second factor.
+force offline, reset the second factor.
 
 - `actor` is the staff member, or None for a command on the server, which may do everything. The
-  actor's rights are read under the lock of both people (`authority`). If two admins remove each
-  other's role at once, the second is refused, so one admin always remains.
+  actor's rights are read under the lock of both people (`authority`).
 - Each act that changes something adds one entry to the audit trail. Those that the person reads,
   with their grounds, are recorded besides (`staff_acts`).
 """
@@ -23,16 +22,16 @@ from accounts.audit import Act, note
 from accounts.credentials import two_factor
 from accounts.events import (
     ProfileChanged,
-    RolesChanged,
     UserBanned,
     UserLimited,
     UserUnbanned,
 )
-from accounts.models import Role, StaffAct, User
+from accounts.models import StaffAct, User
 from socialsite.core import db, ids
 from socialsite.core.errors import InvalidInput, NotFound
 from socialsite.core.events import publish
 from socialsite.core.media import pictures
+from socialsite.core.rights import Right
 
 # The longest suspension; a longer one is a ban.
 SUSPEND_DAYS_MAX = 365
@@ -54,7 +53,7 @@ def warn(
 
     Like all of these acts, raises Forbidden or TwoFactorNeeded, and InvalidInput for the grounds.
     """
-    check_over(actor, user)
+    check_over(actor, user, Right.PEOPLE)
     user.refresh_from_db()
     act = staff_acts.record(Kind.WARN, user, actor, grounds)
     note(actor, Act.WARN, "user", user.pk, grounds.detail, address)
@@ -66,7 +65,7 @@ def limit(
     user: User, actor: User | None = None, address: str = "", grounds: Grounds = NO_GROUNDS
 ) -> User:
     """Limit a person: neither they nor their posts are recommended or found by a search."""
-    check_over(actor, user)
+    check_over(actor, user, Right.PEOPLE)
     user.refresh_from_db()
     if user.limited_at is None:
         _set_limited(user, limited=True)
@@ -80,7 +79,7 @@ def unlimit(
     user: User, actor: User | None = None, address: str = "", answer: Answer = NO_ANSWER
 ) -> User:
     """Lift a limit."""
-    check_over(actor, user)
+    check_over(actor, user, answer.right or Right.PEOPLE)
     user.refresh_from_db()
     if user.limited_at is not None:
         _set_limited(user, limited=False)
@@ -113,7 +112,7 @@ def suspend(
         text = _("A number of days from 1 to %(most)s.") % {"most": SUSPEND_DAYS_MAX}
         raise InvalidInput(fields={"days": [text]})
     batch = locked_batch(user)
-    check_over(actor, user)
+    check_over(actor, user, Right.PEOPLE)
     user.refresh_from_db()
     user.suspended_until = timezone.now() + timedelta(days=days)
     user.save(update_fields=["suspended_until"])
@@ -130,7 +129,7 @@ def unsuspend(
 ) -> User:
     """End a suspension before its time. Old tokens stay dead."""
     locked_batch(user)
-    check_over(actor, user)
+    check_over(actor, user, answer.right or Right.PEOPLE)
     user.refresh_from_db()
     if user.is_suspended:
         user.suspended_until = None
@@ -146,7 +145,7 @@ def ban(
 ) -> User:
     """Ban a person: revoke every token, refuse log-ins, hide everything they wrote."""
     batch = locked_batch(user)
-    check_over(actor, user)
+    check_over(actor, user, Right.PEOPLE)
     user.refresh_from_db()
     if user.banned_at is None:
         user.banned_at = timezone.now()
@@ -165,7 +164,7 @@ def unban(
 ) -> User:
     """Lift a ban. New sign-ins work; old tokens stay dead."""
     locked_batch(user)
-    check_over(actor, user)
+    check_over(actor, user, answer.right or Right.PEOPLE)
     user.refresh_from_db()
     if user.banned_at is not None:
         user.banned_at = None
@@ -190,7 +189,7 @@ def take(
     Changes nothing if the profile has no such part.
     """
     column, kind = PARTS[part]
-    check_over(actor, user)
+    check_over(actor, user, Right.PEOPLE)
     user.refresh_from_db()
     if taken := getattr(user, column):
         staff_acts.record(kind, user, actor, grounds, taken=taken)
@@ -228,7 +227,8 @@ def undo(
 @db.atomic
 def _undo_rest(act: StaffAct, actor: User | None, address: str, answer: Answer) -> None:
     """Undo an act that still stands: a warning, something taken or deleted, a past suspension."""
-    check_over(actor, act.user)
+    own = Right.CONTENT if act.kind in staff_acts.reversals else Right.PEOPLE
+    check_over(actor, act.user, answer.right or own)
     act = StaffAct.objects.select_for_update().select_related("user").get(pk=act.pk)
     if act.undone_at is not None:
         return
@@ -280,28 +280,9 @@ def forget_taken(limit: int = 20) -> int:
 def force_offline(user: User, actor: User | None = None, address: str = "") -> None:
     """End all sign-ins of a person, access and refresh tokens; they may log in again at once."""
     batch = locked_batch(user)
-    check_over(actor, user)
+    check_over(actor, user, Right.PEOPLE)
     revoke_batch(batch, "forced")
     note(actor, Act.FORCE_OFFLINE, "user", user.pk, address=address)
-
-
-@fenced
-def promote(user: User, roles: int, actor: User | None = None, address: str = "") -> User:
-    """Set a person's roles to exactly these.
-
-    Access tokens with other roles are revoked. Refresh tokens stay valid and fetch new ones.
-    """
-    batch = locked_batch(user)
-    check_over(actor, user, as_admin=True)
-    user.refresh_from_db()
-    if user.roles != roles:
-        detail = {"from": role_names(user.roles), "to": role_names(roles)}
-        user.roles = roles
-        user.save(update_fields=["roles"])
-        revoke_batch(batch, "roles", access_only=True)
-        publish(RolesChanged(user.pk, roles))
-        note(actor, Act.ROLES, "user", user.pk, detail, address)
-    return user
 
 
 @fenced
@@ -312,12 +293,7 @@ def reset_two_factor(user: User, actor: User | None = None, address: str = "") -
     password.
     """
     locked_batch(user)
-    check_over(actor, user, as_admin=True)
+    check_over(actor, user)
     if two_factor.remove(user):
         note(actor, Act.OTP_RESET, "user", user.pk, address=address)
         write_of(Act.OTP_RESET, user)
-
-
-def role_names(roles: int) -> list[str]:
-    """Return the names of the bits in `User.roles`."""
-    return [role.name.lower() for role in Role if roles & role]

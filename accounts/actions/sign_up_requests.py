@@ -24,6 +24,7 @@ from accounts.models import SignUpRequest, User
 from accounts.validators import Texts
 from socialsite.core import db, site
 from socialsite.core.errors import NotFound, WrongLink
+from socialsite.core.rights import Right
 from socialsite.core.text import clean
 
 State = SignUpRequest.State
@@ -131,7 +132,7 @@ def approve(request_id: int, actor: User | None = None, address: str = "") -> Us
 
     Raises NotFound if it does not wait any more, DuplicatedUser if its name is taken.
     """
-    check_staff(actor)
+    check_staff(actor, Right.SIGN_UPS)
     row = _waiting(request_id)
     with translation.override(row.language or settings.LANGUAGE_CODE):
         user = _open(row)
@@ -144,7 +145,7 @@ def approve(request_id: int, actor: User | None = None, address: str = "") -> Us
 @db.atomic
 def refuse(request_id: int, answer: str, actor: User | None = None, address: str = "") -> None:
     """Refuse a request; `answer` says why, and may be empty. Staff only; raises as `approve`."""
-    check_staff(actor)
+    check_staff(actor, Right.SIGN_UPS)
     row = _waiting(request_id)
     row.username_key, row.password = None, ""
     row.answer = clean(answer)[: SignUpRequest.ANSWER_MAX]

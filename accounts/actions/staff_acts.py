@@ -14,6 +14,7 @@ from accounts.models import Appeal, Reason, StaffAct, User
 from socialsite.core.errors import InvalidInput, NotFound
 from socialsite.core.events import publish
 from socialsite.core.ids import new_id
+from socialsite.core.rights import Right
 from socialsite.core.text.fields import checked
 
 Kind = StaffAct.Kind
@@ -47,6 +48,11 @@ class Answer:
 
     act_id: int = 0
     words: str = ""
+
+    @property
+    def right(self) -> int:
+        """The right that granting an appeal needs; 0 for an act that is undone without one."""
+        return Right.APPEALS if self.act_id else 0
 
 
 NO_GROUNDS, NO_ANSWER = Grounds(), Answer()

@@ -16,6 +16,7 @@ from accounts.admin import (  # noqa: F401  (register their pages)
     documents,
     people,
     pushes,
+    roles,
     sign_ins,
     sign_ups,
     site,

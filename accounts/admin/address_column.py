@@ -1,4 +1,4 @@
-"""The address column of the admin: whole for admins, its network for moderators."""
+"""The address column of the admin: whole for staff with the right to it, else its network."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -9,28 +9,30 @@ from django.utils.translation import gettext_lazy
 
 from accounts import addresses
 from accounts.models import AuditEntry, SignUpRequest, TokenVersion
+from accounts.request_auth.requests import staff_of
 from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.rights import Right
 
 
 class AddressAdmin(ReadOnlyAdmin):
-    """Admin of a table with IP addresses: admins see them whole, moderators see the network.
+    """Admin of a table with IP addresses, whole with the right to see them, else their network.
 
-    The network is not a field of the model, so moderators cannot sort by the hidden address.
+    The network is not a field of the model, so nobody sorts by the hidden address.
     """
 
-    # What moderators see instead of a field.
+    # What others see instead of a field.
     shortened: ClassVar[Mapping[str, str]] = {"address": "network"}
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Replace the address by its network for moderators."""
+        """Replace the address by its network."""
         return self._columns(request, super().get_list_display(request))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Replace the address by its network for moderators."""
+        """Replace the address by its network."""
         return self._columns(request, super().get_fields(request, obj))
 
     def _columns(self, request: HttpRequest, names: Any) -> list[str]:
-        if request.user.is_superuser:
+        if staff_of(request).may(Right.ADDRESSES):
             return list(names)
         return [self.shortened.get(name, name) for name in names]
 

@@ -1,4 +1,4 @@
-"""Admin of the announcements, for admins."""
+"""Admin of the announcements."""
 
 from typing import Any
 
@@ -12,9 +12,10 @@ from django.utils.translation import gettext, gettext_lazy
 
 from accounts import actions
 from accounts.request_auth.requests import staff_of
-from socialsite.core.admin import AdminsOnly
+from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.models import Announcement
+from socialsite.core.rights import Right
 from socialsite.core.text import clean
 
 
@@ -45,24 +46,26 @@ class AnnouncementForm(forms.ModelForm):
 
 
 @admin.register(Announcement)
-class AnnouncementAdmin(AdminsOnly):
+class AnnouncementAdmin(ReadOnlyAdmin):
     """Announcements: those to come, those of now and those that are over."""
+
+    shown_to = Right.SITE
 
     form = AnnouncementForm
     list_display = ("__str__", "starts_at", "ends_at", "for_guests")
     ordering = ("-starts_at", "-id")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
+        """Return True with the right to change the site."""
+        return self.has_site_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
+        """Return True with the right to change the site."""
+        return self.has_site_permission(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
+        """Return True with the right to change the site."""
+        return self.has_site_permission(request)
 
     def save_model(self, request: HttpRequest, obj: Announcement, form: Any, change: bool) -> None:
         """Store it, and record who did."""

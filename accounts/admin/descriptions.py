@@ -135,7 +135,15 @@ def subject_link(entry: AuditEntry, username: str) -> SafeString | str:
         if entry.subject_id == entry.actor_id:
             return "-"
         return _link("user", entry.subject_id, f"@{username}")
-    names = {"post": _("the post"), "comment": _("the comment"), "sign_up": _("a sign-up")}
+    names = {
+        "post": _("the post"),
+        "comment": _("the comment"),
+        "sign_up": _("a sign-up"),
+        "site": _("the site"),
+        "announcement": _("an announcement"),
+        "tag": _("a tag"),
+        "role": _("a role"),
+    }
     return _link(entry.subject_type, entry.subject_id, names.get(entry.subject_type, "?"))
 
 

@@ -11,9 +11,10 @@ from django.utils.translation import gettext_lazy
 
 from accounts import actions
 from accounts.request_auth.requests import staff_of
-from socialsite.core.admin import AdminsOnly
+from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.models import SiteDocument
+from socialsite.core.rights import Right
 from socialsite.core.site import documents
 from socialsite.core.text import without_controls
 
@@ -46,8 +47,10 @@ class DocumentForm(forms.ModelForm):
 
 
 @admin.register(SiteDocument)
-class SiteDocumentAdmin(AdminsOnly):
+class SiteDocumentAdmin(ReadOnlyAdmin):
     """The versions of the texts of the site, newest first. A change is a new version."""
+
+    shown_to = Right.SITE
 
     list_display = ("kind", "version", "published_at")
     list_filter = ("kind",)
@@ -55,8 +58,8 @@ class SiteDocumentAdmin(AdminsOnly):
     readonly_fields = ("version", "published_at")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
+        """Return True with the right to change the site."""
+        return self.has_site_permission(request)
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any

@@ -4,28 +4,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from django import forms
-from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts import actions, invites
 from accounts.actions.moderation import PARTS
-from accounts.admin import descriptions
+from accounts.admin import descriptions, roles
 from accounts.admin.acts import ActsAdmin
 from accounts.admin.staff_acts import GroundsForm, SuspensionForm, WarningForm
 from accounts.credentials import two_factor
-from accounts.models import Role, User
+from accounts.models import User
 from accounts.naming import search as name_search
 from accounts.request_auth.requests import staff_of
-from socialsite.core.errors import Forbidden
 from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.rights import READING, Right
 
 Act = Callable[[User, User, str], Any]
 
@@ -62,28 +59,6 @@ class StateFilter(admin.SimpleListFilter):
             case "closed":
                 return queryset.filter(deleted_at__isnull=False)
         return queryset
-
-
-class RolesForm(forms.Form):
-    """Form for a person's roles; everybody is a member."""
-
-    moderator = forms.BooleanField(
-        required=False,
-        label=gettext_lazy("Moderator"),
-        help_text=gettext_lazy("can use the admin, ban members, and delete posts and comments"),
-    )
-    admin = forms.BooleanField(
-        required=False,
-        label=gettext_lazy("Admin"),
-        help_text=gettext_lazy("can also do this to staff, and assign roles"),
-    )
-
-    @property
-    def roles(self) -> int:
-        """The chosen roles as bits."""
-        data = self.cleaned_data
-        given = Role.MODERATOR * data["moderator"] | Role.ADMIN * data["admin"]
-        return int(Role.MEMBER | given)
 
 
 @admin.register(User)
@@ -124,6 +99,7 @@ class UserAdmin(ActsAdmin):
         *("warn", "limit", "unlimit", "suspend", "unsuspend", "ban", "unban"),
         *("take_avatar", "take_banner", "take_bio", "force_offline", "reset_two_factor"),
     )
+    shown_to = READING | Right.ROLES
     change_form_template = "admin/accounts/person.html"
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
@@ -134,7 +110,7 @@ class UserAdmin(ActsAdmin):
     @admin.display(description=gettext_lazy("roles"))
     def role_names(self, user: User) -> str:
         """Return the names of the roles."""
-        return ", ".join(role.label for role in Role if user.roles & role)
+        return ", ".join(["member", *roles.titles(user.roles)])
 
     @admin.display(description=gettext_lazy("two-factor sign-in"), boolean=True)
     def two_factor(self, user: User) -> bool:
@@ -147,18 +123,18 @@ class UserAdmin(ActsAdmin):
         return str(invites.inviters([user.pk]).get(user.pk, "-"))
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Hide the addresses from moderators: they serve recovery only."""
-        hidden = () if request.user.is_superuser else ("email", "email_waiting")
+        """Hide the addresses without the right to them: they serve recovery only."""
+        hidden = () if staff_of(request).may(Right.ADDRESSES) else ("email", "email_waiting")
         return [name for name in self.fields if name not in hidden]
 
     # --- acts -----------------------------------------------------------------------------------
-    @admin.action(description=gettext_lazy("Warn the selected people"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Warn the selected people"), permissions=["people"])
     def warn(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Warn the people."""
         question = _("Warn these people? They read your words, and nothing else changes.")
         return self._act_on_grounds(request, queryset, actions.warn, question, WarningForm)
 
-    @admin.action(description=gettext_lazy("Limit the selected people"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Limit the selected people"), permissions=["people"])
     def limit(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Keep the people out of Discover, searches and recommendations."""
         question = _(
@@ -168,7 +144,7 @@ class UserAdmin(ActsAdmin):
         return self._act_on_grounds(request, people, actions.limit, question)
 
     @admin.action(
-        description=gettext_lazy("Lift the limit of the selected people"), permissions=["view"]
+        description=gettext_lazy("Lift the limit of the selected people"), permissions=["people"]
     )
     def unlimit(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Lift the limit of the people."""
@@ -176,7 +152,7 @@ class UserAdmin(ActsAdmin):
         people = queryset.filter(limited_at__isnull=False)
         return self._act(request, people, actions.unlimit, question)
 
-    @admin.action(description=gettext_lazy("Suspend the selected people"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Suspend the selected people"), permissions=["people"])
     def suspend(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Keep the people from logging in for some days."""
         question = _(
@@ -185,7 +161,8 @@ class UserAdmin(ActsAdmin):
         return self._act_on_grounds(request, queryset, actions.suspend, question, SuspensionForm)
 
     @admin.action(
-        description=gettext_lazy("End the suspension of the selected people"), permissions=["view"]
+        description=gettext_lazy("End the suspension of the selected people"),
+        permissions=["people"],
     )
     def unsuspend(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Let the people log in again."""
@@ -193,7 +170,7 @@ class UserAdmin(ActsAdmin):
         people = queryset.filter(suspended_until__gt=timezone.now())
         return self._act(request, people, actions.unsuspend, question)
 
-    @admin.action(description=gettext_lazy("Ban the selected people"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Ban the selected people"), permissions=["people"])
     def ban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Ban the people and end all of their sign-ins."""
         question = _(
@@ -203,7 +180,7 @@ class UserAdmin(ActsAdmin):
         return self._act_on_grounds(request, people, actions.ban, question)
 
     @admin.action(
-        description=gettext_lazy("Lift the ban of the selected people"), permissions=["view"]
+        description=gettext_lazy("Lift the ban of the selected people"), permissions=["people"]
     )
     def unban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Lift the ban of the people."""
@@ -213,14 +190,14 @@ class UserAdmin(ActsAdmin):
 
     @admin.action(
         description=gettext_lazy("Remove the profile picture of the selected people"),
-        permissions=["view"],
+        permissions=["people"],
     )
     def take_avatar(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Remove the profile pictures."""
         return self._take(request, queryset, "avatar", _("Remove these profile pictures?"))
 
     @admin.action(
-        description=gettext_lazy("Remove the banner of the selected people"), permissions=["view"]
+        description=gettext_lazy("Remove the banner of the selected people"), permissions=["people"]
     )
     def take_banner(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Remove the banners."""
@@ -228,7 +205,7 @@ class UserAdmin(ActsAdmin):
 
     @admin.action(
         description=gettext_lazy("Remove the text of the profile of the selected people"),
-        permissions=["view"],
+        permissions=["people"],
     )
     def take_bio(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Remove the texts."""
@@ -242,7 +219,7 @@ class UserAdmin(ActsAdmin):
         return self._act_on_grounds(request, people.exclude(**{column: ""}), take, question)
 
     @admin.action(
-        description=gettext_lazy("Force the selected people offline"), permissions=["view"]
+        description=gettext_lazy("Force the selected people offline"), permissions=["people"]
     )
     def force_offline(
         self, request: HttpRequest, queryset: "QuerySet[User]"
@@ -292,7 +269,7 @@ class UserAdmin(ActsAdmin):
     # --- the page of a person -------------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:
         """Add the page of the roles."""
-        view = self.admin_site.admin_view(self.roles_view)
+        view = self.admin_site.admin_view(partial(roles.roles_page, self.admin_site))
         return [path("<int:user_id>/roles/", view, name="accounts_user_roles"), *super().get_urls()]
 
     def change_view(
@@ -305,42 +282,14 @@ class UserAdmin(ActsAdmin):
         """Show a person with devices, audit trail and the available acts."""
         user = self.get_object(request, object_id)
         if user is not None:
-            yourself = user.pk == request.user.pk
-            may_act = not yourself and (request.user.is_superuser or not user.is_staff)
+            viewer = staff_of(request)
+            is_below = user.pk != viewer.pk and (viewer.is_superuser or not user.is_staff)
             extra_context = {
-                "may_act": may_act,
-                "may_administer": request.user.is_superuser and not yourself,
+                "may_act": is_below and viewer.may(Right.PEOPLE),
+                "may_administer": is_below and viewer.is_superuser,
+                "may_change_roles": roles.may_change(viewer, user),
                 "has_two_factor": two_factor.is_on(user),
-                "devices": descriptions.devices_of(user, staff_of(request)),
-                "acts": descriptions.acts_about(user, staff_of(request)),
+                "devices": descriptions.devices_of(user, viewer),
+                "acts": descriptions.acts_about(user, viewer),
             } | (extra_context or {})
         return super().change_view(request, object_id, form_url, extra_context)
-
-    def roles_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
-        """Change a person's roles; admins only, and not their own."""
-        if not request.user.is_superuser:
-            raise PermissionDenied
-        user = User.objects.filter(pk=user_id).first()
-        if user is None:
-            raise Http404
-        initial = {role.label: bool(user.roles & role) for role in Role}
-        form = RolesForm(request.POST if request.method == "POST" else None, initial=initial)
-        if form.is_valid():
-            try:
-                actions.promote(user, form.roles, request.user, address_of(request))
-                self.message_user(request, _("The roles are changed."), messages.SUCCESS)
-            except Forbidden as error:
-                self.message_user(request, str(error.detail), messages.WARNING)
-            return HttpResponseRedirect(self._person(user.pk))
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _("Roles of %(name)s") % {"name": user},
-            "opts": self.opts,
-            "person": user,
-            "form": form,
-        }
-        return TemplateResponse(request, "admin/accounts/roles.html", context)
-
-    @staticmethod
-    def _person(user_id: int | str) -> str:
-        return reverse("admin:accounts_user_change", args=[user_id])

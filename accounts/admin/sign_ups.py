@@ -17,6 +17,7 @@ from accounts.admin.staff_acts import AnswerForm
 from accounts.models import Invite, InvitedPerson, SignUpRequest
 from accounts.request_auth.requests import staff_of
 from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.rights import Right
 
 State = SignUpRequest.State
 
@@ -52,8 +53,9 @@ class StateFilter(admin.SimpleListFilter):
 
 @admin.register(SignUpRequest)
 class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
-    """The sign-ups that wait, oldest first. Moderators see the domains of e-mail addresses."""
+    """The sign-ups that wait, oldest first, without the right to addresses with domains only."""
 
+    shown_to = Right.SIGN_UPS
     shortened: ClassVar[Mapping[str, str]] = {"address": "network", "email": "domain"}
 
     list_display = ("username", "nickname", "email", "reason", "created_at")
@@ -79,10 +81,12 @@ class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
 
     @admin.display(description=gettext_lazy("domain of the e-mail address"))
     def domain(self, row: SignUpRequest) -> str:
-        """Return what moderators see of the address."""
+        """Return what others see of the address."""
         return row.email.rpartition("@")[2]
 
-    @admin.action(description=gettext_lazy("Accept the selected sign-ups"), permissions=["view"])
+    @admin.action(
+        description=gettext_lazy("Accept the selected sign-ups"), permissions=["sign_ups"]
+    )
     def accept(
         self, request: HttpRequest, queryset: "QuerySet[SignUpRequest]"
     ) -> HttpResponse | None:
@@ -95,7 +99,9 @@ class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
             _("Accept these people? Their accounts open, and they receive a mail."),
         )
 
-    @admin.action(description=gettext_lazy("Refuse the selected sign-ups"), permissions=["view"])
+    @admin.action(
+        description=gettext_lazy("Refuse the selected sign-ups"), permissions=["sign_ups"]
+    )
     def refuse(
         self, request: HttpRequest, queryset: "QuerySet[SignUpRequest]"
     ) -> HttpResponse | None:
@@ -115,6 +121,8 @@ class SignUpRequestAdmin(ActsAdmin, AddressAdmin):
 class InviteAdmin(ActsAdmin):
     """Invitations: who made them, and who came by them. Nobody sees the codes of others."""
 
+    shown_to = Right.SIGN_UPS
+
     list_display = ("id", "maker", "used", "uses", "created_at", "ends_at")
     list_select_related = ("maker",)
     search_fields = ("=id", "=maker__id", "=maker__username_key")
@@ -128,7 +136,9 @@ class InviteAdmin(ActsAdmin):
         rows = InvitedPerson.objects.filter(invite=row).select_related("user")
         return ", ".join(str(one.user) for one in rows.order_by("user_id"))
 
-    @admin.action(description=gettext_lazy("End the selected invitations"), permissions=["view"])
+    @admin.action(
+        description=gettext_lazy("End the selected invitations"), permissions=["sign_ups"]
+    )
     def end(self, request: HttpRequest, queryset: "QuerySet[Invite]") -> HttpResponse | None:
         """End the invitations."""
         actor, address = staff_of(request), address_of(request)

@@ -16,11 +16,12 @@ from django.utils.translation import gettext, gettext_lazy
 from accounts import actions, email_rules
 from accounts.request_auth.requests import staff_of
 from socialsite.core import site
-from socialsite.core.admin import AdminsOnly
+from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.errors import PayloadTooLarge, UnsupportedMedia
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.media import logos
 from socialsite.core.models import SiteSettings
+from socialsite.core.rights import Right
 
 SIGN_UP = (
     "sign_up",
@@ -115,8 +116,10 @@ class SiteForm(forms.ModelForm):
 
 
 @admin.register(SiteSettings)
-class SiteSettingsAdmin(AdminsOnly):
+class SiteSettingsAdmin(ReadOnlyAdmin):
     """One row that is always there: the list leads to it."""
+
+    shown_to = Right.SITE
 
     form = SiteForm
     fieldsets = (
@@ -127,8 +130,8 @@ class SiteSettingsAdmin(AdminsOnly):
     )
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
+        """Return True with the right to change the site."""
+        return self.has_site_permission(request)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

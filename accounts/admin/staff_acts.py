@@ -19,6 +19,7 @@ from accounts.models import Appeal, Reason, StaffAct
 from accounts.request_auth.requests import staff_of
 from socialsite.core.admin import FilterWithDefault
 from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.rights import Right
 from socialsite.core.text import clean
 
 Kind = StaffAct.Kind
@@ -109,6 +110,10 @@ class StaffActAdmin(ActsAdmin):
     actions = ("undo",)
     change_form_template = "admin/accounts/staff_act.html"
 
+    def has_undo_permission(self, request: HttpRequest) -> bool:
+        """Return True with a right whose acts can be undone; the act itself needs its own."""
+        return bool(staff_of(request).rights & (Right.PEOPLE | Right.CONTENT))
+
     @admin.display(description=gettext_lazy("about"))
     def subject(self, act: StaffAct) -> SafeString | str:
         """Return what was deleted or taken."""
@@ -127,7 +132,7 @@ class StaffActAdmin(ActsAdmin):
         """Return what was done to whom."""
         return [f"{act.get_kind_display()}: {act.user} ({act.user.nickname})" for act in rows]
 
-    @admin.action(description=gettext_lazy("Undo the selected acts"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Undo the selected acts"), permissions=["undo"])
     def undo(self, request: HttpRequest, queryset: "QuerySet[StaffAct]") -> HttpResponse | None:
         """Undo the acts."""
         actor, address = staff_of(request), address_of(request)
@@ -178,6 +183,7 @@ class AppealAdmin(ActsAdmin):
     )
     readonly_fields = ("act_link", "kind", "subject", "reason", "words", "acted")
     actions = ("grant", "refuse")
+    shown_to = Right.APPEALS
     change_form_template = "admin/accounts/appeal.html"
 
     @admin.display(description=gettext_lazy("act on a person"))
@@ -219,14 +225,15 @@ class AppealAdmin(ActsAdmin):
         ]
 
     @admin.action(
-        description=gettext_lazy("Grant the selected appeals: undo the acts"), permissions=["view"]
+        description=gettext_lazy("Grant the selected appeals: undo the acts"),
+        permissions=["appeals"],
     )
     def grant(self, request: HttpRequest, queryset: "QuerySet[Appeal]") -> HttpResponse | None:
         """Grant the appeals."""
         question = _("Grant these appeals? The acts are undone.")
         return self._decide(request, queryset, actions.grant_appeal, question)
 
-    @admin.action(description=gettext_lazy("Refuse the selected appeals"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Refuse the selected appeals"), permissions=["appeals"])
     def refuse(self, request: HttpRequest, queryset: "QuerySet[Appeal]") -> HttpResponse | None:
         """Refuse the appeals."""
         question = _("Refuse these appeals? The acts stand, and the people read your answer.")

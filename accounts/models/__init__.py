@@ -2,20 +2,14 @@
 
 from accounts.models.audit import AuditEntry
 from accounts.models.closing import Closing, KeptName
-from accounts.models.people import (
-    STAFF_ROLES,
-    NameTerm,
-    Role,
-    SearchedName,
-    User,
-    UserManager,
-    UserQuerySet,
-)
+from accounts.models.people import NameTerm, SearchedName, User, UserManager, UserQuerySet
+from accounts.models.roles import OWN_ROLES, STAFF_ROLES, Role, StaffRole, rights_of
 from accounts.models.sign_ins import Failures, PushSubscription, TokenBatch, TokenVersion
 from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
 from accounts.models.staff_acts import Appeal, Reason, StaffAct
 
 __all__ = [
+    "OWN_ROLES",
     "STAFF_ROLES",
     "Appeal",
     "AuditEntry",
@@ -31,9 +25,11 @@ __all__ = [
     "SearchedName",
     "SignUpRequest",
     "StaffAct",
+    "StaffRole",
     "TokenBatch",
     "TokenVersion",
     "User",
     "UserManager",
     "UserQuerySet",
+    "rights_of",
 ]

@@ -8,20 +8,10 @@ from django.db import DEFAULT_DB_ALIAS, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from accounts.models.roles import STAFF_ROLES, Role, rights_of
 from socialsite.core.ids import new_id
 from socialsite.core.media import pictures
 from socialsite.core.search import postings
-
-
-class Role(models.IntegerChoices):
-    """Bits of `User.roles`."""
-
-    MEMBER = 1, "member"
-    MODERATOR = 2, "moderator"
-    ADMIN = 4, "admin"
-
-
-STAFF_ROLES = Role.MODERATOR | Role.ADMIN
 
 
 class UserQuerySet(models.QuerySet["User"]):
@@ -98,6 +88,9 @@ class User(AbstractBaseUser):
     last_seen = models.DateTimeField(default=timezone.now, db_index=True)
     last_login = None
 
+    # The roles, and the rights that they gave when they were read.
+    _rights: tuple[int, int] | None = None
+
     USERNAME_FIELD = "username_key"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects = UserManager()
@@ -154,13 +147,26 @@ class User(AbstractBaseUser):
 
     @property
     def is_staff(self) -> bool:
-        """True for moderators and admins who are active."""
+        """True for active people with any role but that of a member."""
         return self.is_active and bool(self.roles & STAFF_ROLES)
 
     @property
     def is_superuser(self) -> bool:
         """True for admins who are active."""
         return self.is_active and bool(self.roles & Role.ADMIN)
+
+    @property
+    def rights(self) -> int:
+        """The bits of `Right` that the roles give; 0 unless active. Own roles are read once."""
+        if not self.is_active:
+            return 0
+        if self._rights is None or self._rights[0] != self.roles:
+            self._rights = self.roles, rights_of(self.roles)
+        return self._rights[1]
+
+    def may(self, rights: int) -> bool:
+        """Return whether the person has all of these rights."""
+        return self.rights & rights == rights
 
     def has_perm(self, perm: str, obj: object = None) -> bool:
         """Return True for admins, and for staff who only view; the admin adds its own limits."""

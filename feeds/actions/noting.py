@@ -13,6 +13,7 @@ from feeds.events import PostEdited
 from feeds.models import Kind, Post, PostContent
 from socialsite.core import db, events
 from socialsite.core.errors import Forbidden, NotFound
+from socialsite.core.rights import Right
 from socialsite.core.text.fields import checked
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def put_note(
     post = Post.objects.select_for_update().filter(pk=post_id, is_deleted=False).first()
     if post is None or post.is_removed:
         raise NotFound
-    accounts_actions.check_over(actor, post.author)
+    accounts_actions.check_over(actor, post.author, Right.CONTENT)
     if post.kind == Kind.REPOST:
         raise Forbidden(_("A repost has only a text."))
     words = PostContent.objects.get(pk=post_id)

@@ -46,6 +46,7 @@ from socialsite.core.errors import Forbidden, NotFound
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media.videos import uploads as videos
 from socialsite.core.positions import Position
+from socialsite.core.rights import Right
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -296,7 +297,7 @@ def delete(
     if post is None or (post.is_deleted and post.author_id != actor.pk):
         raise NotFound
     own = post.author_id == actor.pk
-    if not own and not accounts_queries.moderates(actor):
+    if not own and not accounts_queries.moderates(actor, Right.CONTENT):
         seen = visible_to(actor.pk).filter(pk=post_id).exists()
         raise Forbidden if seen else NotFound
     if post.is_deleted:

@@ -18,6 +18,7 @@ from feeds.discovery.tags import indexing
 from feeds.events import PostRemoved, PostReposted, PostRestored, RepostDeleted
 from feeds.models import NAMED, AuthorHead, Kind, Post, PostContent
 from socialsite.core import events
+from socialsite.core.rights import Right
 
 if TYPE_CHECKING:
     from accounts.actions import Grounds
@@ -31,7 +32,7 @@ def remove(actor: "User", post: Post, address: str, grounds: "Grounds") -> None:
 
     Raises Forbidden and TwoFactorNeeded, as all acts of staff.
     """
-    accounts_actions.check_over(actor, post.author)
+    accounts_actions.check_over(actor, post.author, Right.CONTENT)
     _set_removed(post, is_removed=True)
     events.publish(PostRemoved(id=post.pk, author_id=post.author_id))
     publish_if_repost(RepostDeleted, post)

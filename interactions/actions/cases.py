@@ -10,6 +10,7 @@ from accounts.models import User
 from interactions.models import Case, CaseNote
 from socialsite.core import db
 from socialsite.core.errors import NotFound
+from socialsite.core.rights import Right
 from socialsite.core.text.fields import checked
 
 
@@ -19,7 +20,7 @@ def take_case(actor: User, case_id: int, *, over: bool = False) -> bool:
 
     A case of somebody else is taken `over` only if that is wanted.
     """
-    accounts_actions.check_staff(actor)
+    accounts_actions.check_staff(actor, Right.CASES)
     case = _locked(case_id)
     is_free = case.assignee_id is None or (over and case.assignee_id != actor.pk)
     if not case.open_count or not is_free:
@@ -32,7 +33,7 @@ def take_case(actor: User, case_id: int, *, over: bool = False) -> bool:
 @db.atomic
 def give_back_case(actor: User, case_id: int) -> bool:
     """Assign one's own open case to nobody; return False if it is not one's own, or closed."""
-    accounts_actions.check_staff(actor)
+    accounts_actions.check_staff(actor, Right.CASES)
     case = _locked(case_id)
     if not case.open_count or case.assignee_id != actor.pk:
         return False
@@ -44,7 +45,7 @@ def give_back_case(actor: User, case_id: int) -> bool:
 @db.atomic
 def note_case(actor: User, case_id: int, words: str) -> CaseNote:
     """Write a note about a case. Raises InvalidInput (`words`) and NotFound."""
-    accounts_actions.check_staff(actor)
+    accounts_actions.check_staff(actor, Right.CASES)
     text = checked(words, "words", CaseNote.WORDS_MAX, _("Write the note first."))
     if not Case.objects.filter(pk=case_id).exists():
         raise NotFound

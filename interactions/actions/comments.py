@@ -21,6 +21,7 @@ from interactions.models import Comment, CommentContent, Like, Subject, SubjectT
 from socialsite.core import db
 from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound, StaleVersion
 from socialsite.core.events import publish
+from socialsite.core.rights import Right
 from socialsite.core.text.fields import checked
 from socialsite.core.text.mentions import usernames
 
@@ -136,7 +137,7 @@ def delete_comment(
     post_id = comment.subject.subj_id
     post_author = _post_author(user, post_id)
     own = user.pk == comment.author_id or (user.pk == post_author and not as_staff)
-    if not own and not accounts_queries.moderates(user):
+    if not own and not accounts_queries.moderates(user, Right.CONTENT):
         queries.visible_comment(user, comment_id)
         raise Forbidden
     subject = Subject.objects.select_for_update().get(pk=comment.subject_id)
@@ -148,7 +149,7 @@ def delete_comment(
             accounts_actions.keep_removed(kind, comment.author_id, comment_id)
         return comment
     if not own:
-        accounts_actions.check_over(user, comment.author)
+        accounts_actions.check_over(user, comment.author, Right.CONTENT)
     _take_out(comment, subject)
     publish(
         CommentDeleted(

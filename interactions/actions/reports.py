@@ -25,6 +25,7 @@ from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.events import publish
+from socialsite.core.rights import Right
 from socialsite.core.text import clean
 
 REMOVALS = {
@@ -107,7 +108,7 @@ def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
 
     Raises Forbidden and TwoFactorNeeded, as all actions of staff.
     """
-    accounts_actions.check_staff(actor)
+    accounts_actions.check_staff(actor, Right.CASES)
     case = Case.objects.select_for_update().get(pk=case_id)
     count = _close(case, Outcome.DISMISSED, actor)
     if not count:
@@ -128,7 +129,7 @@ def delete_reported(
     Its author reads the grounds; without a reason, the most frequent one of the reports. Raises
     Forbidden for a person, and the errors of `dismiss_reports`.
     """
-    accounts_actions.check_staff(actor)
+    accounts_actions.check_staff(actor, Right.CASES)
     case = Case.objects.get(pk=case_id)
     if case.kind == ReportedKind.USER:
         raise Forbidden
@@ -195,6 +196,8 @@ def suspend_reported(
 
     Raises what `accounts.actions.suspend` raises.
     """
+    if not accounts_queries.moderates(actor, Right.CASES):
+        raise Forbidden
     if not Case.objects.filter(pk=case_id, open_count__gt=0).exists():
         raise NotFound
     accounts_actions.suspend(_person_of(case_id), actor, address, grounds, days=days)
@@ -224,7 +227,7 @@ def _person_of(case_id: int) -> User:
 @db.atomic
 def close_case(case_id: int, outcome: Outcome, actor: User) -> None:
     """Close a case with what was done about it. Raises Forbidden; NotFound if it is closed."""
-    accounts_actions.check_staff(actor)
+    accounts_actions.check_staff(actor, Right.CASES)
     if not _close_one(case_id, outcome, actor):
         raise NotFound
 

@@ -132,7 +132,7 @@ class CommentAdmin(ActsAdmin):
         """Return the comments with their authors and their words."""
         return [f"{row.author}: {row.content_row}" for row in rows]
 
-    @admin.action(description=gettext_lazy("Delete the selected comments"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Delete the selected comments"), permissions=["content"])
     def delete_comments(
         self, request: HttpRequest, queryset: "QuerySet[Comment]"
     ) -> HttpResponse | None:

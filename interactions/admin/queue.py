@@ -34,6 +34,7 @@ from interactions.models import (
 )
 from socialsite.core.errors import InvalidInput
 from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.rights import Right
 
 Act = Callable[[User, int, str], bool]
 # With the arguments of its form besides.
@@ -76,6 +77,7 @@ class CaseAdmin(ActsAdmin):
         *("take", "take_over", "give_back", "dismiss", "delete_reported"),
         *("note", "warn", "limit", "suspend", "ban"),
     )
+    shown_to = Right.CASES
     change_form_template = "admin/interactions/case.html"
     fields = (
         "subject",
@@ -124,13 +126,15 @@ class CaseAdmin(ActsAdmin):
         if case is not None:
             reports = Report.objects.filter(case=case).select_related("reporter")
             others = Case.objects.filter(owner=case.owner_id).exclude(pk=case.pk)
+            may_content = staff_of(request).may(Right.CONTENT)
             extra_context = {
                 "reported": reported(case),
                 "history": history(case, staff_of(request)),
                 "reports": reports.order_by("-pk")[:REPORTS],
                 "others": others.filter(open_count__gt=0).aggregate(count=Count("pk"))["count"],
-                "may_delete": case.kind != ReportedKind.USER,
-                "may_note": case.kind == ReportedKind.POST,
+                "may_delete": may_content and case.kind != ReportedKind.USER,
+                "may_note": may_content and case.kind == ReportedKind.POST,
+                "may_act": staff_of(request).may(Right.PEOPLE),
                 "notes": notes_of(case),
                 "note_form": NoteForm(auto_id="id_note_%s"),
                 "is_mine": case.assignee_id == request.user.pk,
@@ -171,7 +175,7 @@ class CaseAdmin(ActsAdmin):
         return TemplateResponse(request, "admin/interactions/note.html", context, status=status)
 
     @admin.action(
-        description=gettext_lazy("Take the selected cases that nobody has"), permissions=["view"]
+        description=gettext_lazy("Take the selected cases that nobody has"), permissions=["cases"]
     )
     def take(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse:
         """Assign cases to oneself."""
@@ -180,7 +184,7 @@ class CaseAdmin(ActsAdmin):
 
     @admin.action(
         description=gettext_lazy("Take over the selected cases, those of others too"),
-        permissions=["view"],
+        permissions=["cases"],
     )
     def take_over(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse:
         """Assign cases to oneself, whoever has them."""
@@ -191,7 +195,7 @@ class CaseAdmin(ActsAdmin):
 
     @admin.action(
         description=gettext_lazy("Give back the selected cases that you have"),
-        permissions=["view"],
+        permissions=["cases"],
     )
     def give_back(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse:
         """Assign one's own cases to nobody."""
@@ -200,7 +204,7 @@ class CaseAdmin(ActsAdmin):
 
     # --- decisions -------------------------------------------------------------------------------
     @admin.action(
-        description=gettext_lazy("Dismiss the reports of the selected cases"), permissions=["view"]
+        description=gettext_lazy("Dismiss the reports of the selected cases"), permissions=["cases"]
     )
     def dismiss(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Close the reports without further action."""
@@ -209,7 +213,7 @@ class CaseAdmin(ActsAdmin):
 
     @admin.action(
         description=gettext_lazy("Delete the posts and comments of the selected cases"),
-        permissions=["view"],
+        permissions=["content"],
     )
     def delete_reported(
         self, request: HttpRequest, queryset: "QuerySet[Case]"
@@ -224,7 +228,7 @@ class CaseAdmin(ActsAdmin):
 
     @admin.action(
         description=gettext_lazy("Put a content note on the posts of the selected cases"),
-        permissions=["view"],
+        permissions=["content"],
     )
     def note(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Put a note on posts."""
@@ -235,7 +239,8 @@ class CaseAdmin(ActsAdmin):
         )
 
     @admin.action(
-        description=gettext_lazy("Warn the people of the selected cases"), permissions=["view"]
+        description=gettext_lazy("Warn the people of the selected cases"),
+        permissions=["people"],
     )
     def warn(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Warn the author, or the reported person."""
@@ -245,7 +250,8 @@ class CaseAdmin(ActsAdmin):
         )
 
     @admin.action(
-        description=gettext_lazy("Limit the people of the selected cases"), permissions=["view"]
+        description=gettext_lazy("Limit the people of the selected cases"),
+        permissions=["people"],
     )
     def limit(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Limit the author, or the reported person."""
@@ -257,7 +263,8 @@ class CaseAdmin(ActsAdmin):
         )
 
     @admin.action(
-        description=gettext_lazy("Suspend the people of the selected cases"), permissions=["view"]
+        description=gettext_lazy("Suspend the people of the selected cases"),
+        permissions=["people"],
     )
     def suspend(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Suspend the author, or the reported person."""
@@ -269,7 +276,8 @@ class CaseAdmin(ActsAdmin):
         )
 
     @admin.action(
-        description=gettext_lazy("Ban the people of the selected cases"), permissions=["view"]
+        description=gettext_lazy("Ban the people of the selected cases"),
+        permissions=["people"],
     )
     def ban(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Ban the author, or the reported person."""

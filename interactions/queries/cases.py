@@ -11,6 +11,7 @@ from feeds import staff_queries
 from interactions.models import Case, Comment, ReportedKind, SubjectType
 from socialsite.core.errors import TwoFactorNeeded
 from socialsite.core.models import Media
+from socialsite.core.rights import Right
 
 # Comments above a reported one, besides the root of its thread; direct answers to it.
 ABOVE, ANSWERS = 10, 20
@@ -95,7 +96,7 @@ def case_shows(picture: Media, viewer_id: int) -> bool:
     """
     viewer = User.objects.active().filter(pk=viewer_id).first()
     try:
-        if viewer is None or not accounts_queries.moderates(viewer):
+        if viewer is None or not accounts_queries.moderates(viewer, Right.CASES):
             return False
     except TwoFactorNeeded:
         return False

@@ -1,7 +1,7 @@
 """Admin of the core: the event outbox with its dead letters, and the base of read-only admins."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
@@ -14,9 +14,19 @@ from socialsite.core.events import relay
 from socialsite.core.ids import number_of
 from socialsite.core.media.videos import failures
 from socialsite.core.models import Event, Video
+from socialsite.core.rights import READING, Right
 from socialsite.core.times import iso
 
 SEARCH_MAX = 100  # characters; the longest useful search terms are ids and names
+
+
+def _may(right: Right) -> Callable[..., bool]:
+    """Return a method: whether the sender of a request has a right."""
+
+    def has_permission(_admin: Any, request: HttpRequest) -> bool:
+        return bool(request.user.may(right))  # type: ignore[union-attr]
+
+    return has_permission
 
 
 class GuardedAdmin(admin.ModelAdmin):
@@ -24,7 +34,29 @@ class GuardedAdmin(admin.ModelAdmin):
 
     Django filters a list by any column that an address names, even one that no page shows, such as
     a password hash. It also raises an error for values that the column cannot hold.
+
+    A page is shown to whoever has one of the rights `shown_to`. An act names the right that it
+    needs besides: `permissions=["people"]`.
     """
+
+    shown_to: ClassVar[int] = READING
+
+    has_cases_permission = _may(Right.CASES)
+    has_content_permission = _may(Right.CONTENT)
+    has_people_permission = _may(Right.PEOPLE)
+    has_appeals_permission = _may(Right.APPEALS)
+    has_sign_ups_permission = _may(Right.SIGN_UPS)
+    has_tags_permission = _may(Right.TAGS)
+    has_site_permission = _may(Right.SITE)
+    has_operation_permission = _may(Right.OPERATION)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return True for one of the rights `shown_to`."""
+        return bool(request.user.rights & self.shown_to)  # type: ignore[union-attr]
+
+    def has_administer_permission(self, request: HttpRequest) -> bool:
+        """Return True for admins; used by actions with `permissions=["administer"]`."""
+        return bool(request.user.is_superuser)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow only the filters that the list offers; the admin answers all others with 400."""
@@ -92,22 +124,6 @@ class ReadOnlyAdmin(GuardedAdmin):
         """Return False for everybody."""
         return False
 
-    def has_administer_permission(self, request: HttpRequest) -> bool:
-        """Return True for admins; used by actions with `permissions=["administer"]`."""
-        return bool(request.user.is_superuser)
-
-
-class AdminsOnly(ReadOnlyAdmin):
-    """Base admin of what moderators do not see."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True for admins."""
-        return self.has_administer_permission(request)
-
 
 def id_column(name: str, label: Any) -> Callable[[Any, Model], int]:
     """Return a method of an admin: a column with the id in a foreign key, whose row is not read."""
@@ -134,7 +150,7 @@ class EventAdmin(ReadOnlyAdmin):
     actions = ("retry",)
 
     @admin.action(
-        description=gettext_lazy("Retry the selected dead events"), permissions=["administer"]
+        description=gettext_lazy("Retry the selected dead events"), permissions=["operation"]
     )
     def retry(self, request: HttpRequest, queryset: "QuerySet[Event]") -> None:
         """Make dead events due again."""

@@ -17,7 +17,7 @@ register = template.Library()
 @register.inclusion_tag("socialsite/_staff_home.html")
 def staff_home(viewer: User) -> dict[str, Any]:
     """Show the tiles that a member of staff may see, and the charts of the last days."""
-    tiles = [tile.show() for tile in TILES if viewer.is_superuser or not tile.admins_only]
+    tiles = [tile.show() for tile in TILES if viewer.rights & tile.rights]
     days = day_counts.days_before(timezone.now().date())
     found = day_counts.numbers([kind.name for kind in DAYS], days)
     return {

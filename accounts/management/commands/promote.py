@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import actions, queries
-from accounts.models import Role
+from accounts.models import Role, StaffRole
 from socialsite.core.errors import UserNotFound
 
 
@@ -17,14 +17,19 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the username and the role."""
         parser.add_argument("username")
-        parser.add_argument("--role", choices=Role.labels, default=Role.ADMIN.label)
+        text = "member, moderator, admin, or the name of a role that the site made"
+        parser.add_argument("--role", default=Role.ADMIN.label, help=text)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Set the role, or fail if there is no such person."""
-        role = next(role for role in Role if role.label == options["role"])
+        """Set the role, or fail if there is no such role or person."""
+        name = options["role"].lower()
+        bits = {role.label: int(role) for role in Role}
+        bits |= dict(StaffRole.objects.values_list("name_key", "bit"))
+        if name not in bits:
+            raise CommandError(f"There is no role {options['role']}: {', '.join(bits)}.")
         try:
             user = queries.by_name(options["username"])
         except UserNotFound:
             raise CommandError(f"There is no user named {options['username']}.") from None
-        actions.promote(user, Role.MEMBER | role)
-        self.stdout.write(f"{user} is {role.label} now.")
+        actions.promote(user, Role.MEMBER | bits[name])
+        self.stdout.write(f"{user} is {name} now.")

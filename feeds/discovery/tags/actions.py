@@ -9,6 +9,7 @@ from feeds.discovery.tags import indexing, queries
 from feeds.models import Tag, TagFollow
 from socialsite.core import db
 from socialsite.core.errors import QuotaExceeded
+from socialsite.core.rights import Right
 from socialsite.core.text.spans import tag_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ def unfollow(user: "User", name: str) -> None:
 
 @db.atomic
 def set_hidden(staff: "User", tag_id: int, address: str = "", *, hidden: bool) -> None:
-    """Hide a tag from everybody, or show it again; the audit trail records who did it."""
+    """Hide a tag from everybody, or show it again; the audit trail records who did it.
+
+    Raises Forbidden or TwoFactorNeeded.
+    """
+    accounts_actions.check_staff(staff, Right.TAGS)
     if Tag.objects.filter(pk=tag_id, is_hidden=not hidden).update(is_hidden=hidden):
         act = accounts_actions.Act.HIDE_TAG if hidden else accounts_actions.Act.SHOW_TAG
         accounts_actions.note(staff, act, "tag", tag_id, address=address)

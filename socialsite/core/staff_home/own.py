@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from socialsite.core import db
 from socialsite.core.media import disk_space
 from socialsite.core.models import Event
+from socialsite.core.rights import Right
 from socialsite.core.staff_home.tiles import CALLS, Figure, Tile, bounded, waiting
 
 
@@ -71,8 +72,8 @@ FAILED_EVENTS = Tile(
     gettext_lazy("Failed events"),
     failed_events,
     page="admin:core_event_changelist",
-    admins_only=True,
+    rights=Right.OPERATION,
 )
-FREE_FOR_MEDIA = Tile(gettext_lazy("Disk of uploads"), free_for_media, admins_only=True)
-FREE_FOR_DATA = Tile(gettext_lazy("Disk of other data"), free_for_data, admins_only=True)
-DATABASE_SIZE = Tile(gettext_lazy("Size of the database"), database_size, admins_only=True)
+FREE_FOR_MEDIA = Tile(gettext_lazy("Disk of uploads"), free_for_media, rights=Right.OPERATION)
+FREE_FOR_DATA = Tile(gettext_lazy("Disk of other data"), free_for_data, rights=Right.OPERATION)
+DATABASE_SIZE = Tile(gettext_lazy("Size of the database"), database_size, rights=Right.OPERATION)

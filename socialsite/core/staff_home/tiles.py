@@ -19,6 +19,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from socialsite.core.redis import RedisDown
+from socialsite.core.rights import READING
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,8 @@ class Tile:
     read: Callable[[], Figure | None]
     # Its list of the admin, such as "admin:core_event_changelist".
     page: str = ""
-    admins_only: bool = False
+    # Shown to whoever has one of these rights.
+    rights: int = READING
 
     def show(self) -> Shown | None:
         """Return the tile with its present figure."""

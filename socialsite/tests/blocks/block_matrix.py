@@ -577,6 +577,7 @@ ADMIN: dict[str, Listed] = {
     "accounts/signuprequest": Listed(""),
     "accounts/invite": Listed(""),
     "accounts/staffact": Listed("{username}", ("username",), ("username",)),
+    "accounts/staffrole": Listed(""),
     "accounts/appeal": Listed("{username}", ("username",), ("username",)),
     "core/video": Listed("{hidden}", ("hidden",), ("hidden",)),
     "accounts/user": Listed("{username}", ("username", "nickname"), NAMES),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from accounts import actions as accounts_actions
-from accounts.models import Invite, PushSubscription, Role, SignUpRequest, User
+from accounts.models import Invite, PushSubscription, Role, SignUpRequest, StaffRole, User
 from feeds import actions as feeds_actions
 from feeds.content.polls.definition import Given
 from feeds.discovery.search import indexing
@@ -45,6 +45,7 @@ class World:
         SiteDocument.objects.create(kind="rules", version=1, text_en="Be kind")
         Invite.objects.create(maker=self.users["staff"], ends_at=datetime.now(UTC))
         SignUpRequest.objects.create(state="waiting", username="asker", username_key="asker")
+        StaffRole.objects.create(bit=8, name="Helpers", name_key="helpers", rights=1)
         Announcement.objects.create(text_en="Backup", ends_at=datetime.now(UTC))
         # They show that calls refused to others can succeed.
         self.owners = {"hidden": self.hidden, "third": self.third}
