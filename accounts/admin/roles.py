@@ -121,7 +121,7 @@ class StaffRoleForm(forms.ModelForm):
         coerce=int,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label=gettext_lazy("rights"),
+        label=gettext_lazy("Rights"),
     )
 
     class Meta:
