@@ -10,14 +10,14 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from accounts.models import AuditEntry, SignUpRequest, TokenVersion, User
+from accounts.models import AuditEntry, SignIn, SignUpRequest, TokenVersion, User
 from socialsite.core import db
 from socialsite.core.http import ip_addresses
 from socialsite.core.rights import Right
 
 ADDRESS_MAX = 45
 STEP = 500  # rows erased by one statement
-_TABLES: tuple[type[Model], ...] = (TokenVersion, AuditEntry, SignUpRequest)
+_TABLES: tuple[type[Model], ...] = (TokenVersion, SignIn, AuditEntry, SignUpRequest)
 
 
 def stored(address: str) -> tuple[str, datetime | None]:

@@ -5,7 +5,7 @@ from smtplib import SMTPException
 
 from celery import shared_task
 
-from accounts import actions, addresses
+from accounts import actions, addresses, sign_in_log
 from accounts.events import MailWanted
 from accounts.mail import messages
 from accounts.sign_in import attempts
@@ -32,6 +32,13 @@ def purge_attempts() -> None:
 def purge_sign_ups() -> None:
     """Delete sign-ups that nobody confirmed, and old refused ones."""
     while actions.purge_requests():
+        pass
+
+
+@shared_task(name="accounts.purge_sign_ins")
+def purge_sign_ins() -> None:
+    """Delete old entries of the logs of sign-ins."""
+    while sign_in_log.purge():
         pass
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import addresses, devices, queries, staff_acts, tokens
+from accounts import addresses, devices, queries, sign_in_log, staff_acts, tokens
 from accounts.actions import clients
 from accounts.actions.revocation import fenced, locked_batch
 from accounts.credentials import passwords, two_factor
@@ -106,6 +106,7 @@ def sign_in(
         raise OtpRequired
     row.user_agent = user_agent[: TokenVersion.USER_AGENT_MAX]
     row.address, row.address_at = addresses.stored(address)
+    sign_in_log.note(row)
     publish(UserSignedIn(user.pk, client))
     return issue(current, batch, row)
 

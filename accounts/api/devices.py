@@ -1,16 +1,18 @@
-"""API of the devices that a person is signed in on."""
+"""API of the devices that a person is signed in on, and of the log of sign-ins."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import queries
+from accounts import queries, sign_in_log
 from accounts.api import serializers
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import flow
+from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets
+from socialsite.core.requests.request_budgets import READS
 
 
 class Devices(APIView):
@@ -34,6 +36,28 @@ class Devices(APIView):
         user, principal = signed_in(request)
         flow.sign_out_others(request._request, user, principal)
         return Response(status=204)
+
+
+class SignIns(APIView):
+    """The log of the sign-ins of the requesting person."""
+
+    takes = {"GET": READS}
+
+    @extend_schema(
+        responses={
+            200: serializers.SignInLogSerializer,
+            400: Errors,
+            401: Errors,
+            429: Errors,
+            503: Errors,
+        },
+    )
+    def get(self, request: Request) -> Response:
+        """Return my sign-ins, also those that have ended."""
+        user, principal = signed_in(request)
+        params = api.page_params(request)
+        page = sign_in_log.of_person(user.pk, principal.client, *params)
+        return Response({"items": page.items, "next": page.next})
 
 
 class Device(APIView):

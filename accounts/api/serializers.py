@@ -338,6 +338,25 @@ class DeviceSerializer(serializers.Serializer[Any]):
     current = serializers.BooleanField(help_text="true for the requesting device")
 
 
+class PastSignInSerializer(serializers.Serializer[Any]):
+    """A sign-in of the person."""
+
+    id = serializers.CharField()
+    client = serializers.CharField()
+    kind = serializers.ChoiceField(choices=Client.choices)
+    name = serializers.CharField(help_text="browser or program, and operating system")
+    address = serializers.CharField(allow_blank=True, help_text="empty once erased")
+    at = serializers.DateTimeField()
+    current = serializers.BooleanField(help_text="true for the last one of the requesting device")
+
+
+class SignInLogSerializer(serializers.Serializer[Any]):
+    """Sign-ins of the last 90 days, the newest first."""
+
+    items = PastSignInSerializer(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
 class DevicePageSerializer(serializers.Serializer[Any]):
     """All signed-in devices, most recently seen first; there is only one page."""
 

@@ -42,6 +42,7 @@ urlpatterns = [
     path("users", people.Users.as_view()),
     path("users/me", people.Me.as_view()),
     path("users/me/acts", acts.Acts.as_view()),
+    path("users/me/sign-ins", devices.SignIns.as_view()),
     path("users/me/acts/<str:act_id>/appeal", acts.ActAppeal.as_view()),
     path("users/me/preferences", people.ReadingPreferences.as_view()),
     path("users/by-name/<str:username>", people.UserByName.as_view()),

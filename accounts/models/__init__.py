@@ -4,7 +4,7 @@ from accounts.models.audit import AuditEntry
 from accounts.models.closing import Closing, KeptName
 from accounts.models.people import NameTerm, SearchedName, User, UserManager, UserQuerySet
 from accounts.models.roles import OWN_ROLES, STAFF_ROLES, Role, StaffRole, rights_of
-from accounts.models.sign_ins import Failures, PushSubscription, TokenBatch, TokenVersion
+from accounts.models.sign_ins import Failures, PushSubscription, SignIn, TokenBatch, TokenVersion
 from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
 from accounts.models.staff_acts import Appeal, Reason, StaffAct
 
@@ -23,6 +23,7 @@ __all__ = [
     "Reason",
     "Role",
     "SearchedName",
+    "SignIn",
     "SignUpRequest",
     "StaffAct",
     "StaffRole",

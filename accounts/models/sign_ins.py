@@ -53,6 +53,28 @@ class TokenVersion(models.Model):
         return f"{self.user_id} {self.client} {self.version}"
 
 
+class SignIn(models.Model):
+    """One sign-in of a person, in the log that only this person reads."""
+
+    # The time of the sign-in is in the id.
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="+")
+    client = models.CharField(max_length=TokenVersion.CLIENT_MAX)
+    user_agent = models.CharField(max_length=TokenVersion.USER_AGENT_MAX, blank=True, default="")
+    address = models.CharField(max_length=45, blank=True, default="")
+    address_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    # When the person last proved who they are: by the sign-in, or by the password since then.
+    proved_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name = gettext_lazy("sign-in")
+        verbose_name_plural = gettext_lazy("sign-ins")
+        indexes = [models.Index(fields=["user", "id"], name="ix_sign_in")]
+
+    def __str__(self) -> str:
+        return f"sign-in of {self.user_id} on {self.client}"
+
+
 class TokenBatch(models.Model):
     """Token numbers that all clients of a person share."""
 

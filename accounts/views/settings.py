@@ -3,12 +3,13 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts import devices, queries
+from accounts import devices, queries, sign_in_log
 from accounts.credentials import password_rules
 from accounts.models import User
 from accounts.request_auth import cookies
@@ -18,9 +19,10 @@ from accounts.tokens import Principal
 from accounts.views import forms
 from accounts.views.sign_in import logout
 from socialsite.core import errors
+from socialsite.core.http import api, page_sizes
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
-from socialsite.core.requests.request_budgets import takes
+from socialsite.core.requests.request_budgets import READS, takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -79,6 +81,17 @@ def show_devices(request: HttpRequest) -> HttpResponseBase:
         "notices": messages.get_messages(request),
     }
     return forms.page(request, "accounts/devices.html", context, None)
+
+
+@require_safe
+@takes(GET=READS)
+def show_sign_ins(request: HttpRequest) -> HttpResponse:
+    """List the sign-ins of the last months, the newest first."""
+    user, principal = signed_in(request)
+    cursor = api.cursor_of(request)
+    page = sign_in_log.of_person(user.pk, principal.client, cursor, page_sizes.PAGE_SIZE)
+    context = {"page": page, "days": sign_in_log.DAYS, "is_first": cursor is None}
+    return render(request, "accounts/sign_ins.html", context)
 
 
 def _sign_out(request: HttpRequest, user: User, principal: Principal) -> str:

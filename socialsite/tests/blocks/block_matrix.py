@@ -137,7 +137,13 @@ NOBODY: dict[str, str] = {
             *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
             *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
             *("invites", "invites/<str:invite_id>"),
-            *("users/me/acts", "users/me/acts/<str:act_id>/appeal", "auth/acts", "auth/appeal"),
+            *(
+                "users/me/sign-ins",
+                "users/me/acts",
+                "users/me/acts/<str:act_id>/appeal",
+                "auth/acts",
+                "auth/appeal",
+            ),
             *("users/me", "users/me/notification-preferences", "users/me/preferences"),
             *("me/push", "media", "drafts"),
             *("media/videos", "media/videos/<str:ident>"),
@@ -151,7 +157,7 @@ NOBODY: dict[str, str] = {
         (
             *("login", "login/code", "register", "logout", "recover", "recover/choose"),
             *("recover/<str:token>", "email/<str:token>", "email/confirm", "settings/email"),
-            *("settings/password", "settings/devices", "welcome/skip"),
+            *("settings/password", "settings/devices", "settings/sign-ins", "welcome/skip"),
             *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
             *("settings/two-factor/off", "settings/notifications", "settings/profile"),
             *("settings/reading", "terms/accept"),
