@@ -35,6 +35,7 @@ urlpatterns = [
     path("settings/email", email.show, name="email"),
     path("settings/password", settings.password, name="password"),
     path("settings/devices", settings.show_devices, name="devices"),
+    path("settings/prove", settings.prove, name="prove"),
     path("settings/sign-ins", settings.show_sign_ins, name="sign_ins"),
     path("settings/acts", acts.show, name="acts"),
     path("settings/acts/<str:act_id>/appeal", acts.appeal, name="appeal"),

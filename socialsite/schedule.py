@@ -28,6 +28,8 @@ TASKS: dict[str, dict[str, Any]] = {
     "end-polls": _often("feeds.end_polls", 5),
     "fetch-previews": _often("feeds.fetch_previews", 5),
     "start-conversions": _often("core.start_conversions", 5),
+    "start-exports": _often("site.start_exports", 5),
+    "purge-exports": {"task": "site.purge_exports", "schedule": timedelta(hours=1)},
     "purge-previews": {"task": "feeds.purge_previews", "schedule": timedelta(hours=1)},
     "purge-drafts": {"task": "feeds.purge_drafts", "schedule": timedelta(hours=1)},
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},

@@ -2,6 +2,8 @@
 
 from celery import shared_task
 
+from socialsite import exports
+from socialsite.core.exports import jobs
 from socialsite.core.staff_home import day_counts
 from socialsite.staff_home.contents import DAYS
 
@@ -10,3 +12,22 @@ from socialsite.staff_home.contents import DAYS
 def count_days() -> None:
     """Store the numbers of the days that are over, for the staff home."""
     day_counts.fill(DAYS)
+
+
+@shared_task(name="site.start_exports")
+def start_exports() -> None:
+    """Send a message to the queue of long work if an archive is due."""
+    jobs.start()
+
+
+@shared_task(name="site.build_exports")
+def build_exports() -> None:
+    """Make the archives that are due; the queue of long work has this task."""
+    while jobs.work_off(exports.write):
+        pass
+
+
+@shared_task(name="site.purge_exports")
+def purge_exports() -> None:
+    """Delete the archives that have expired."""
+    jobs.purge()

@@ -9,13 +9,14 @@ from django.views.i18n import set_language
 from feeds.api.urls import person_patterns
 from relations.api.urls import suggestion_patterns
 from socialsite.api.announcements import Announcements, Dismissal
+from socialsite.api.exports import ExportFile, Exports, OneExport
 from socialsite.api.schema import DocsView, SchemaView
 from socialsite.api.site import OneSite
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
 from socialsite.core.site.documents import Kind
 from socialsite.metrics import metrics
-from socialsite.pages import logo, views, web_app
+from socialsite.pages import exports, logo, views, web_app
 from socialsite.pages.accent import stylesheet
 from socialsite.pages.announcements import dismiss
 from socialsite.pages.content_preferences import reading
@@ -37,6 +38,9 @@ api_v1: list[URLPattern | URLResolver] = [
     path("", include("relations.api.urls")),
     path("", include("interactions.api.urls")),
     path("", include("socialsite.core.media.urls")),
+    path("exports", Exports.as_view()),
+    path("exports/<str:export_id>", OneExport.as_view()),
+    path("exports/<str:export_id>/file", ExportFile.as_view()),
     path("site", OneSite.as_view()),
     path("announcements", Announcements.as_view()),
     path("announcements/<str:announcement_id>/dismiss", Dismissal.as_view()),
@@ -64,6 +68,8 @@ urlpatterns = [
     path("offline", web_app.offline, name="offline"),
     *(path(kind.value, document, {"kind": kind}, name=kind.value) for kind in Kind),
     path("announcements/<str:announcement_id>/dismiss", dismiss, name="dismiss_announcement"),
+    path("settings/export", exports.show, name="export"),
+    path("settings/export/<str:export_id>/file", exports.fetch, name="export_file"),
     path("settings/reading", reading, name="reading"),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

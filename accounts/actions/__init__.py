@@ -37,6 +37,7 @@ from accounts.actions.profile import (
     end_first_steps,
     set_preferences,
 )
+from accounts.actions.proving import prove
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
@@ -127,6 +128,7 @@ __all__ = [
     "people_with",
     "person_of",
     "promote",
+    "prove",
     "publish_document",
     "purge_requests",
     "record_act",

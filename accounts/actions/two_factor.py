@@ -29,13 +29,13 @@ def begin_two_factor(user: User, password: str) -> SetUp:
 
     Raises PasswordNotCorrected, and InvalidInput when the second factor is on.
     """
-    known = _checked(user, password)
+    known = checked_password(user, password)
     return _begin(user, known.password)
 
 
 @db.atomic
 def _begin(user: User, checked: str) -> SetUp:
-    current = _locked(user, checked)
+    current = locked_with(user, checked)
     if two_factor.is_on(user):
         raise _on_already()
     TOTPDevice.objects.filter(user=user.pk).delete()
@@ -120,13 +120,13 @@ def renew_recovery_codes(user: User, code: str, address: str = "") -> list[str]:
 
 def end_two_factor(user: User, password: str, code: str, address: str = "") -> None:
     """Turn the second factor off. Raises PasswordNotCorrected, OtpNotCorrected, or InvalidInput."""
-    known = _checked(user, password)
+    known = checked_password(user, password)
     _end(user, known.password, code, address)
 
 
 @db.atomic
 def _end(user: User, checked: str, code: str, address: str) -> None:
-    _locked(user, checked)
+    locked_with(user, checked)
     if not two_factor.is_on(user):
         raise _off()
     check_two_factor(user, code, address)
@@ -135,7 +135,7 @@ def _end(user: User, checked: str, code: str, address: str) -> None:
     write_of(Act.OTP_OFF, user)
 
 
-def _checked(user: User, password: str) -> User:
+def checked_password(user: User, password: str) -> User:
     """Return a fresh copy of the person after checking the password."""
     known = User.objects.get(pk=user.pk)
     if not passwords.is_right(known, password):
@@ -143,7 +143,7 @@ def _checked(user: User, password: str) -> User:
     return known
 
 
-def _locked(user: User, checked: str) -> User:
+def locked_with(user: User, checked: str) -> User:
     """Lock the person's batch. Raises PasswordNotCorrected if the password changed meanwhile."""
     locked_batch(user)
     current = User.objects.get(pk=user.pk)

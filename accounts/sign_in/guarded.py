@@ -66,6 +66,16 @@ def end_two_factor(request: HttpRequest, user: User, password: str, code: str) -
         actions.end_two_factor(user, password, code, ip_addresses.address_of(request))
 
 
+def prove(request: HttpRequest, user: User, principal: Principal, password: str, code: str) -> None:
+    """Make the sign-in of the device of a request fresh again.
+
+    Raises the errors of `actions.prove`; RateLimited.
+    """
+    address = ip_addresses.address_of(request)
+    with attempts.password(user), attempts.own_code(user):
+        actions.prove(user, principal.client, password, code, address=address)
+
+
 def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:
     """Send a link to a new address, or remove the old address if the new one is empty.
 

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import devices, queries, sign_in_log
-from accounts.credentials import password_rules
+from accounts.credentials import password_rules, two_factor
 from accounts.models import User
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
@@ -60,6 +60,28 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
     response = forms.redirect(reverse("password"))
     cookies.put(response, pair)
     return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
+def prove(request: HttpRequest) -> HttpResponse:
+    """Ask for the password (and code) of somebody whose log-in was a while ago; then lead on."""
+    user, principal = signed_in(request)
+    error = None
+    if request.method == "POST":
+        try:
+            request_budgets.spend(request)
+            found = forms.fields(request, "password")["password"]
+            guarded.prove(request, user, principal, found, request.POST.get("otp", ""))
+            return forms.redirect(forms.safe_next(request))
+        except (*forms.SHOWN, errors.OtpRequired, errors.OtpNotCorrected) as refusal:
+            error = refusal
+    context = {
+        "form_errors": forms.texts_of(error),
+        "needs_code": two_factor.is_on(user),
+        "next": forms.safe_next(request),
+    }
+    return forms.page(request, "accounts/prove.html", context, error)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -307,3 +307,10 @@ class AlreadyAppealed(AppError):
 
     code, name, status = 40, "ALREADY_APPEALED", 409
     message = _("You can object once to each decision that stands.")
+
+
+class FreshLoginNeeded(AppError):
+    """The device signed in too long ago for what it asks for."""
+
+    code, name, status = 41, "FRESH_LOGIN_NEEDED", 403
+    message = _("For your safety, please log in again first.")

@@ -7,6 +7,7 @@ that does not exist. No cache stores a private picture.
 """
 
 import mimetypes
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -42,7 +43,7 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
     if not stored_files.NAME.fullmatch(path):
         raise errors.NotFound
     if stored_files.is_public(path):
-        return _file(request, path, PUBLIC)
+        return sent(request, path, PUBLIC)
     request_budgets.prepare(request, TAKES)
     try:
         viewer_id = _viewer_id(request)
@@ -54,12 +55,12 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
         raise errors.NotFound
     # The link is missing: create it again, unless the picture is no longer public by now.
     if path in references.public_names([picture]) and path in references.arrange([picture.pk]):
-        return _file(request, path, PUBLIC)
+        return sent(request, path, PUBLIC)
     if not references.is_seen_by(picture, viewer_id):
         raise errors.NotFound
     if viewer_id == picture.owner_id:
         references.renew(picture)
-    return _file(request, path, PRIVATE)
+    return sent(request, path, PRIVATE)
 
 
 def _viewer_id(request: HttpRequest) -> int | None:
@@ -70,10 +71,15 @@ def _viewer_id(request: HttpRequest) -> int | None:
     return request.user.pk
 
 
-def _file(request: HttpRequest, name: str, cache: str) -> HttpResponseBase:
-    """Return a file, or let nginx send it if nginx announces that it can."""
+def sent(
+    request: HttpRequest, name: str, cache: str, more: Mapping[str, str] | None = None
+) -> HttpResponseBase:
+    """Return a file below MEDIA_ROOT, or let nginx send it if nginx announces that it can.
+
+    Raises NotFound if it is gone.
+    """
     kind = mimetypes.guess_type(name)[0]
-    headers = {**HEADERS, "Cache-Control": cache}
+    headers = {**HEADERS, "Cache-Control": cache, **(more or {})}
     path = stored_files.path_of(name)
     # The header only says that nginx is in front: the path of the files never comes from outside.
     if not settings.EMBEDDED and request.headers.get("X-Sendfile-Type") == "X-Accel-Redirect":

@@ -1,7 +1,8 @@
-"""Tables that no app owns: events, requests, media, and the site itself."""
+"""Tables that no app owns: events, requests, media, archives, and the site itself."""
 
 from socialsite.core.models.days import DayCount
 from socialsite.core.models.events import Event, ScheduledRun
+from socialsite.core.models.exports import Export
 from socialsite.core.models.media import Media, Video, VideoUpload
 from socialsite.core.models.requests import Allowance, IdempotencyKey
 from socialsite.core.models.site import (
@@ -18,6 +19,7 @@ __all__ = [
     "AnnouncementDismissal",
     "DayCount",
     "Event",
+    "Export",
     "IdempotencyKey",
     "Media",
     "ScheduledRun",
