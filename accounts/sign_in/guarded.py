@@ -3,6 +3,8 @@
 A function here spends the budgets, then calls the action of the same name.
 """
 
+from datetime import datetime
+
 from django.http import HttpRequest
 
 from accounts import actions, devices
@@ -64,6 +66,15 @@ def end_two_factor(request: HttpRequest, user: User, password: str, code: str) -
     """Turn the second factor off. Raises the errors of `actions.end_two_factor`; RateLimited."""
     with attempts.password(user), attempts.own_code(user):
         actions.end_two_factor(user, password, code, ip_addresses.address_of(request))
+
+
+def close(request: HttpRequest, user: User, password: str, code: str) -> datetime:
+    """Close the account. Returns from when it is erased.
+
+    Raises the errors of `actions.close`; RateLimited.
+    """
+    with attempts.password(user), attempts.own_code(user):
+        return actions.close(user, password, code, address=ip_addresses.address_of(request))
 
 
 def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:
