@@ -54,6 +54,8 @@ class Act(models.TextChoices):
     RECOVER = "recover", _("set the password by e-mail")
     EMAIL = "email", _("changed the e-mail address")
     KICK = "kick", _("signed out a device")
+    CLOSE = "close", _("closed the account")
+    REOPEN = "reopen", _("took the closed account back")
     OTP_ON = "otp_on", _("turned two-factor sign-in on")
     OTP_OFF = "otp_off", _("turned two-factor sign-in off")
     OTP_CODES = "otp_codes", _("generated new recovery codes")

@@ -44,6 +44,16 @@ class UserUnbanned(_UserEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class UserClosed(_UserEvent):
+    """A person closed the account: their posts and comments are hidden, their tokens revoked."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserReopened(_UserEvent):
+    """A person took a closed account back."""
+
+
+@dataclass(frozen=True, slots=True)
 class UserLimited(_UserEvent):
     """A person was limited, or a limit was lifted."""
 
@@ -67,8 +77,8 @@ class TokensRevoked(_UserEvent):
     """Tokens up to a number were revoked: a version of one client, or a batch if client is None.
 
     `access_only`: refresh tokens stay valid. Reasons: login limit logout kicked password forced ban
-    suspend roles reuse. `by` names the device that did it; `spared` is the client that got a new
-    pair at the same time.
+    suspend closed roles reuse. `by` names the device that did it; `spared` is the client that got a
+    new pair at the same time.
     """
 
     client: str | None

@@ -109,6 +109,7 @@ def _words(_language: str | None, _per_device: bool, client: str) -> Mapping[str
         "forced": Words(_("An administrator signed you out on all devices.")),
         "ban": Words(_("This account is banned.")),
         "suspend": Words(_("The staff suspended this account. Log in to read why.")),
+        "closed": Words(_("You closed this account."), help="password"),
         "reuse": Words(
             _("Your sign-in was used in two places at once, so it was ended."), help="password"
         ),

@@ -10,8 +10,10 @@ from accounts.events import (
     ProfileChanged,
     TokensRevoked,
     UserBanned,
+    UserClosed,
     UserLimited,
     UserRegistered,
+    UserReopened,
     UserUnbanned,
 )
 from accounts.models import StaffAct, User
@@ -22,6 +24,10 @@ from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
 from socialsite.core.media import references
 from socialsite.core.models import Media
+
+# Whoever follows one of these events follows all: an account is hidden or shown again.
+STANDING = (UserBanned, UserUnbanned, UserClosed, UserReopened)
+_Standing = UserBanned | UserUnbanned | UserClosed | UserReopened
 
 
 @references.register_use
@@ -55,9 +61,9 @@ def index_names(event: UserRegistered | ProfileChanged) -> None:
     name_search.refresh(event.user_id)
 
 
-@on(UserBanned, UserUnbanned, after=True)
-def arrange_pictures(event: UserBanned | UserUnbanned) -> None:
-    """Make the pictures of a banned person private, and public again when the ban is lifted."""
+@on(*STANDING, after=True)
+def arrange_pictures(event: _Standing) -> None:
+    """Make the pictures of a banned or closed account private, and public again afterwards."""
     references.arrange_all(event.user_id)
 
 
@@ -67,17 +73,17 @@ def announce_again(event: TokensRevoked) -> None:
     actions.announce(event)
 
 
-@on(UserRegistered, ProfileChanged, UserBanned, UserUnbanned, UserLimited, after=True)
+@on(UserRegistered, ProfileChanged, UserLimited, *STANDING, after=True)
 def invalidate_card_again(
-    event: UserRegistered | ProfileChanged | UserBanned | UserUnbanned | UserLimited,
+    event: UserRegistered | ProfileChanged | UserLimited | _Standing,
 ) -> None:
     """Repeat the steps after the commit of a change, in case its process died before them."""
     cache.PEOPLE.invalidate([event.user_id])
 
 
-@on(UserBanned, UserUnbanned, after=True)
-def renew_standing_again(event: UserBanned | UserUnbanned) -> None:
-    """Repeat the steps after the commit of a ban or unban, in case its process died before them."""
+@on(*STANDING, after=True)
+def renew_standing_again(event: _Standing) -> None:
+    """Repeat the steps after the commit of such a change, in case its process died before them."""
     cache.STANDING.renew()
 
 

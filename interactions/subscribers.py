@@ -6,7 +6,7 @@ from django.db import transaction
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
-from accounts.events import StaffActed, UserBanned, UserUnbanned
+from accounts.events import StaffActed, UserBanned, UserClosed, UserReopened, UserUnbanned
 from feeds.events import (
     PollEnded,
     PostDeleted,
@@ -256,8 +256,8 @@ def notify_of_block(event: Blocked | Unblocked) -> None:
     causes.of_pair(event.from_user_id, event.to_user_id)
 
 
-@on(UserBanned, UserUnbanned)
-def notify_of_ban(event: UserBanned | UserUnbanned) -> None:
+@on(UserBanned, UserUnbanned, UserClosed, UserReopened)
+def notify_of_ban(event: UserBanned | UserUnbanned | UserClosed | UserReopened) -> None:
     """Hide or show everybody's notifications about the person."""
     causes.of_standing(event.user_id)
 

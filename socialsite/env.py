@@ -144,6 +144,12 @@ class Env(BaseSettings):
     DRAFT_DAYS: int = Field(
         30, ge=1, le=3650, description="days until drafts that nobody changes are deleted"
     )
+    CLOSE_GRACE_DAYS: int = Field(
+        14,
+        ge=0,
+        le=365,
+        description="days during which a closed account can be taken back; 0: it is erased at once",
+    )
     IP_DAYS: int = Field(
         30,
         ge=0,

@@ -5,6 +5,7 @@ Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Re
 
 from accounts.actions.appeals import appeal, grant_appeal, refuse_appeal
 from accounts.actions.authority import check_over, check_staff
+from accounts.actions.closing import close, reopen
 from accounts.actions.credentials import change_password, set_password
 from accounts.actions.email import (
     change_email,
@@ -104,6 +105,7 @@ __all__ = [
     "check_staff",
     "check_terms",
     "check_two_factor",
+    "close",
     "confirm_email",
     "confirm_two_factor",
     "create_invite",
@@ -139,6 +141,7 @@ __all__ = [
     "register",
     "remove_email",
     "renew_recovery_codes",
+    "reopen",
     "request_account",
     "request_mail",
     "request_recovery",

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import addresses, devices, queries, sign_in_log, staff_acts, tokens
+from accounts import addresses, closings, devices, queries, sign_in_log, staff_acts, tokens
 from accounts.actions import clients
 from accounts.actions.revocation import fenced, locked_batch
 from accounts.credentials import passwords, two_factor
@@ -33,16 +33,18 @@ class Proof(NamedTuple):
 
 
 def check_password(username: str, password: str) -> User:
-    """Return the person with this name and password, who may log in.
+    """Return the person with this name and password, whom staff let log in.
 
-    Raises what `person_of` raises; UserBanned and Suspended only when the password is right.
+    Raises what `person_of` raises; UserBanned and Suspended only when the password is right. The
+    account may be closed: `sign_in` says so, after the code of the second factor.
     """
     user = person_of(username, password)
-    _check_admitted(user)
+    check_admitted(user)
     return user
 
 
-def _check_admitted(user: User) -> None:
+def check_admitted(user: User) -> None:
+    """Raise UserBanned or Suspended for a person whom staff keep from logging in."""
     if user.banned_at:
         raise UserBannedError
     if user.is_suspended:
@@ -54,7 +56,8 @@ def person_of(username: str, password: str) -> User:
 
     Raises PasswordNotCorrected, also for an unknown name, at the same cost (T14); with
     LOGIN_ERRORS=separate, UserNotFound for an unknown name, still at that cost. Raises
-    ApprovalPending for a sign-up that waits, only when the password is right.
+    ApprovalPending for a sign-up that waits, only when the password is right. A closed account that
+    can be taken back exists for the right password only, any other closed account for none.
     """
     # Both, and in this order: at one cost for each name, and an account that opens now is seen.
     waiting, user = queries.request_by_name(username), queries.any_by_name(username)
@@ -69,7 +72,7 @@ def person_of(username: str, password: str) -> User:
             else None
         )
     separate = settings.LOGIN_ERRORS == "separate"
-    if user is None or user.deleted_at:
+    if user is None or (user.deleted_at and not (right and closings.until(user.pk))):
         raise (
             UserNotFound(_("There is no user with this name."))
             if separate
@@ -92,23 +95,39 @@ def sign_in(
 
     The `proof` must still be valid under the lock: a log-in that began with the old
     password fails after its change, like a refresh (T5). Raises PasswordNotCorrected, OtpRequired
-    UserBanned or Suspended for changes in the meantime.
+    UserBanned or Suspended for changes in the meantime, and AccountClosing for a closed account.
     """
     batch = locked_batch(user)
-    rows = clients.rows_of(batch)
-    clients.end_replaced(batch, rows, client, by=devices.name_of(client, user_agent))
-    row = clients.row_for(batch, rows, client)
+    current = admitted(user, proof)
+    if current.deleted_at:
+        raise closings.refusal(user.pk) or PasswordNotCorrected
+    return enter(current, batch, client, user_agent, address)
+
+
+def admitted(user: User, proof: Proof | None) -> User:
+    """Return the person as they are now, open or closed. The caller holds the lock.
+
+    Raises UserBanned, Suspended, PasswordNotCorrected or OtpRequired if the proof does not do.
+    """
     current = User.objects.get(pk=user.pk)
-    _check_admitted(current)
-    if current.deleted_at or (proof and proof.password != current.password):
+    check_admitted(current)
+    if proof and proof.password != current.password:
         raise PasswordNotCorrected
     if proof and not proof.code and two_factor.is_on(current):
         raise OtpRequired
+    return current
+
+
+def enter(user: User, batch: TokenBatch, client: str, user_agent: str, address: str) -> TokenPair:
+    """Sign a client in, and end what it replaces. The caller holds the lock and checked all."""
+    rows = clients.rows_of(batch)
+    clients.end_replaced(batch, rows, client, by=devices.name_of(client, user_agent))
+    row = clients.row_for(batch, rows, client)
     row.user_agent = user_agent[: TokenVersion.USER_AGENT_MAX]
     row.address, row.address_at = addresses.stored(address)
     sign_in_log.note(row)
     publish(UserSignedIn(user.pk, client))
-    return issue(current, batch, row)
+    return issue(user, batch, row)
 
 
 def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:

@@ -139,7 +139,7 @@ def checked_password(user: User, password: str) -> User:
     """Return a fresh copy of the person after checking the password."""
     known = User.objects.get(pk=user.pk)
     if not passwords.is_right(known, password):
-        raise _wrong_password()
+        raise wrong_password()
     return known
 
 
@@ -148,11 +148,12 @@ def locked_with(user: User, checked: str) -> User:
     locked_batch(user)
     current = User.objects.get(pk=user.pk)
     if current.password != checked:
-        raise _wrong_password()
+        raise wrong_password()
     return current
 
 
-def _wrong_password() -> PasswordNotCorrected:
+def wrong_password() -> PasswordNotCorrected:
+    """Return the error for somebody who changes their own account."""
     text = _("This is not your password.")
     return PasswordNotCorrected(text, fields={"password": [text]})
 

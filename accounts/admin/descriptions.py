@@ -81,6 +81,7 @@ def _reason(reason: str) -> str:
         "forced": _("forced offline"),
         "ban": _("banned"),
         "suspend": _("suspended"),
+        "closed": _("account closed"),
         "limit": _("too many devices"),
         "reuse": _("used in two places"),
     }.get(reason, _("ended"))

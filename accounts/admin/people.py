@@ -9,10 +9,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts import actions, invites
+from accounts import actions, closings, invites
 from accounts.actions.moderation import PARTS
 from accounts.admin import descriptions, roles
 from accounts.admin.acts import ActsAdmin
@@ -94,6 +96,7 @@ class UserAdmin(ActsAdmin):
         "suspended_until",
         "banned_at",
         "deleted_at",
+        "closes_at",
     )
     actions = (
         *("warn", "limit", "unlimit", "suspend", "unsuspend", "ban", "unban"),
@@ -121,6 +124,12 @@ class UserAdmin(ActsAdmin):
     def invited_by(self, user: User) -> str:
         """Return who invited the person."""
         return str(invites.inviters([user.pk]).get(user.pk, "-"))
+
+    @admin.display(description=gettext_lazy("erased from"))
+    def closes_at(self, user: User) -> str:
+        """Return from when a closed account is erased."""
+        found = closings.of(user.pk) if user.deleted_at else None
+        return date_format(localtime(found.erase_at), "DATETIME_FORMAT") if found else "-"
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Hide the addresses without the right to them: they serve recovery only."""

@@ -13,6 +13,7 @@ from accounts import actions, queries
 from accounts.api import serializers
 from accounts.models import User
 from accounts.request_auth.authentication import signed_in
+from accounts.sign_in import guarded
 from feeds import queries as feeds_queries
 from relations import queries as relations_queries
 from relations.api.serializers import PersonPageSerializer
@@ -22,6 +23,7 @@ from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import READS
+from socialsite.core.times import iso_of
 
 BLOCKING = ("BLACKLISTING", "BI_BLACKLISTING")
 Body = dict[str, Any]
@@ -44,7 +46,7 @@ def own_body(user: User) -> Body:
 class Me(APIView):
     """The requesting person."""
 
-    takes = {"GET": READS, "PATCH": (budgets.PROFILE,)}
+    takes = {"GET": READS, "PATCH": (budgets.PROFILE,), "DELETE": (budgets.ACCOUNT,)}
 
     @extend_schema(responses={200: serializers.MeSerializer, 401: Errors})
     def get(self, request: Request) -> Response:
@@ -63,6 +65,24 @@ class Me(APIView):
         user, _principal = signed_in(request)
         user = actions.edit_profile(user, **data)
         return Response(own_body(user))
+
+    @extend_schema(
+        request=serializers.CloseSerializer,
+        responses={
+            202: serializers.ClosedSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            429: Errors,
+            503: Errors,
+        },
+    )
+    def delete(self, request: Request) -> Response:
+        """Close one's account: hidden at once, erased later. Signs out everywhere."""
+        user, _principal = signed_in(request)
+        data = api.read(serializers.CloseSerializer, request.data)
+        moment = guarded.close(request._request, user, data["password"], data["otp"])
+        return Response({"closes_at": iso_of(moment)}, status=202)
 
 
 class ReadingPreferences(APIView):

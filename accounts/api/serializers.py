@@ -166,6 +166,23 @@ class TwoFactorEndSerializer(TwoFactorBeginSerializer):
     otp = Text(help_text="six digits of the authenticator app, or a recovery code")
 
 
+class CloseSerializer(TwoFactorBeginSerializer):
+    """Input of DELETE users/me."""
+
+    otp = Text(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="code of the second factor; required after error 25",
+    )
+
+
+class ClosedSerializer(serializers.Serializer[Any]):
+    """From when a closed account is erased; until then it can be taken back."""
+
+    closes_at = serializers.CharField()
+
+
 @extend_schema_serializer(component_name="TotpState")
 class TwoFactorStateSerializer(serializers.Serializer[Any]):
     """State of the second factor."""

@@ -93,6 +93,31 @@ class Login(OpenView):
         return Response(_answer(user, pair))
 
 
+class Reopen(OpenView):
+    """Log-in that opens a closed account again."""
+
+    takes = {"POST": (budgets.LOGIN,)}
+
+    @extend_schema(
+        request=serializers.LoginSerializer,
+        responses={
+            200: serializers.SignInSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            404: Errors,  # with LOGIN_ERRORS=separate
+            429: Errors,
+            503: Errors,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Take a closed account back, and sign in; an open account is signed in only."""
+        data = api.read(serializers.LoginSerializer, request.data)
+        user, pair = flow.log_in(request._request, code=data.pop("otp"), reopens=True, **data)
+        user.refresh_from_db()
+        return Response(_answer(user, pair))
+
+
 class Refresh(OpenView):
     """Exchange of a refresh token."""
 

@@ -22,6 +22,7 @@ urlpatterns = [
     path("invites", invites.Invites.as_view()),
     path("invites/<str:invite_id>", invites.OneInvite.as_view()),
     path("auth/login", sign_in.Login.as_view()),
+    path("auth/reopen", sign_in.Reopen.as_view()),
     path("auth/acts", acts.ActsOutside.as_view()),
     path("auth/appeal", acts.AppealOutside.as_view()),
     path("auth/refresh", sign_in.Refresh.as_view()),

@@ -210,7 +210,10 @@ def card_changed(user_id: int) -> None:
 
 
 def standing_changed(user_id: int) -> None:
-    """Invalidate the card of a person who was banned or unbanned, and all cached sets of people."""
+    """Invalidate the card of a person who was hidden or shown again, and all cached sets of people.
+
+    That is after a ban or its end, and after the closing of an account or its end.
+    """
     card_changed(user_id)
     transaction.on_commit(STANDING.renew, robust=True)
 

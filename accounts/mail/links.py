@@ -15,6 +15,7 @@ from django.core import signing
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.http import base36_to_int, int_to_base36
 
+from accounts import closings
 from accounts.models import SignUpRequest, User
 from socialsite.core.errors import WrongLink
 
@@ -81,7 +82,7 @@ def recovering(token: str) -> User:
     """Return the person of a recovery token. Raises WrongLink."""
     number, _, _rest = token.partition("-")
     try:
-        user = User.objects.active().filter(pk=base36_to_int(number)).first()
+        user = User.objects.filter(pk=base36_to_int(number)).first()
     except (ValueError, OverflowError):
         raise WrongLink from None
     if user is None or not recovers(token, user):
@@ -90,6 +91,9 @@ def recovering(token: str) -> User:
 
 
 def recovers(token: str, user: User) -> bool:
-    """Return whether a recovery token is valid for this account as it is now."""
+    """Return whether a recovery token is valid for this account as it is now.
+
+    A closed account that can be taken back has one too; its person still has to log in for that.
+    """
     rest = token.partition("-")[2]
-    return user.is_active and default_token_generator.check_token(user, rest)
+    return closings.may_recover(user) and default_token_generator.check_token(user, rest)

@@ -18,7 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts import queries, staff_acts
+from accounts import closings, queries, staff_acts
 from accounts.audit import Act
 from accounts.mail import links
 from accounts.models import SignUpRequest, StaffAct, User
@@ -137,8 +137,9 @@ def _sign_up_refused(user_id: int, address: str) -> list[EmailMessage]:
 
 def _recovery(user_id: int, address: str) -> list[EmailMessage]:
     found: dict[str, list[User]] = {}
-    for user in User.objects.active().filter(email_key=address.lower()).order_by("pk"):
-        found.setdefault(user.email, []).append(user)
+    for user in User.objects.filter(email_key=address.lower()).order_by("pk"):
+        if closings.may_recover(user):
+            found.setdefault(user.email, []).append(user)
     return [_recovery_of(stored, users) for stored, users in found.items()]
 
 
@@ -159,8 +160,8 @@ def _recovery_of(address: str, users: list[User]) -> EmailMessage:
 
 
 def _password_changed(user_id: int, address: str) -> list[EmailMessage]:
-    user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
-    if user is None:
+    user = User.objects.exclude(email="").filter(pk=user_id).first()
+    if user is None or (user.deleted_at and not closings.until(user_id)):
         return []
     return [
         _message(
@@ -255,7 +256,53 @@ def _appeal_decided(user_id: int, address: str) -> list[EmailMessage]:
     ]
 
 
+def _closed(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.exclude(email="").exclude(deleted_at=None).filter(pk=user_id).first()
+    if user is None or closings.of(user_id) is None:
+        return []
+    until = closings.until(user_id)
+    subject = _("Your account is closed")
+    closed = _("Your account @%(name)s on %(site)s is closed. Nobody sees your profile and posts.")
+    if until is None:
+        erased = _("All of it is being erased, and cannot be taken back.")
+        return [_message(user.email, subject, closed, erased, name=user.username)]
+    return [
+        _message(
+            user.email,
+            subject,
+            closed,
+            _("All of it will be erased on %(time)s. Until then you can log in to take it back:"),
+            _address("login"),
+            _(
+                "If this was not you, take it back and change your password at once. If your"
+                " password does not work any more, set a new one first:"
+            ),
+            _address("recover"),
+            name=user.username,
+            time=closings.shown(until),
+        )
+    ]
+
+
+def _reopened(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+    if user is None:
+        return []
+    return [
+        _message(
+            user.email,
+            _("Your account is open again"),
+            _("You took back your account @%(name)s on %(site)s. Everything is as it was before."),
+            _("If this was not you, set a new password at once:"),
+            _address("recover"),
+            name=user.username,
+        )
+    ]
+
+
 _WRITERS: dict[str, Writer] = {
+    Act.CLOSE: _closed,
+    Act.REOPEN: _reopened,
     "staff_act": _staff_act,
     "appeal_decided": _appeal_decided,
     "confirm_email": _confirm_email,

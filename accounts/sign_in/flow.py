@@ -23,10 +23,18 @@ from socialsite.core.site import SignUp
 
 
 def log_in(
-    request: HttpRequest, username: str, password: str, client: str, code: str = "", terms: int = 0
+    request: HttpRequest,
+    username: str,
+    password: str,
+    client: str,
+    code: str = "",
+    terms: int = 0,
+    *,
+    reopens: bool = False,
 ) -> tuple[User, TokenPair]:
     """Sign in by password and, if enabled, second factor. Raises the errors of both steps.
 
+    `reopens`: open the account again if it is closed, instead of raising AccountClosing.
     `terms` is the version that the person accepts along with it. TermsNotAccepted if the site
     needs a newer one than this and than the person accepted before.
     """
@@ -34,7 +42,7 @@ def log_in(
     is_behind = user.terms_accepted < site.current().terms_needed
     if is_behind:
         actions.check_terms(terms)  # before a code is used up
-    pair = finish(request, user, client, code)
+    pair = finish(request, user, client, code, reopens=reopens)
     if is_behind:
         actions.accept_terms(user, terms, ip_addresses.address_of(request))
     return user, pair
@@ -63,13 +71,24 @@ def _send_link_again(request: HttpRequest, username: str) -> None:
             actions.send_link_again(found)
 
 
-def finish(request: HttpRequest, user: User, client: str, code: str = "") -> TokenPair:
+def finish(
+    request: HttpRequest, user: User, client: str, code: str = "", *, reopens: bool = False
+) -> TokenPair:
     """Sign in after the password check, with a code if the second factor is on.
 
-    Raises OtpRequired without a code, OtpNotCorrected, RateLimited after too many wrong codes.
+    Raises OtpRequired without a code, OtpNotCorrected, RateLimited after too many wrong codes;
+    AccountClosing for a closed account, which `reopens` opens again.
     """
     coded = check_code(request, user, code)
+    if reopens:
+        return reopen(request, user, client, coded=coded)
     return _issue(request, user, client, Proof(user.password, coded))
+
+
+def reopen(request: HttpRequest, user: User, client: str, *, coded: bool) -> TokenPair:
+    """Open a closed account again, and sign in, after the checks of password and code."""
+    user_agent, address = devices.user_agent_of(request), ip_addresses.address_of(request)
+    return actions.reopen(user, client, user_agent, address, Proof(user.password, coded))
 
 
 def check_code(request: HttpRequest, user: User, code: str) -> bool:

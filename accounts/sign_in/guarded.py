@@ -3,6 +3,8 @@
 A function here spends the budgets, then calls the action of the same name.
 """
 
+from datetime import datetime
+
 from django.http import HttpRequest
 
 from accounts import actions, devices
@@ -74,6 +76,15 @@ def prove(request: HttpRequest, user: User, principal: Principal, password: str,
     address = ip_addresses.address_of(request)
     with attempts.password(user), attempts.own_code(user):
         actions.prove(user, principal.client, password, code, address=address)
+
+
+def close(request: HttpRequest, user: User, password: str, code: str) -> datetime:
+    """Close the account. Returns from when it is erased.
+
+    Raises the errors of `actions.close`; RateLimited.
+    """
+    with attempts.password(user), attempts.own_code(user):
+        return actions.close(user, password, code, address=ip_addresses.address_of(request))
 
 
 def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from celery import current_app
 from django.core import mail
 from django.test import Client
 
+from accounts import tasks
 from socialsite.core.events import enqueue, relay
 
 
@@ -30,8 +30,8 @@ def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
     """Return a function that sends the wanted mails as a worker does, and returns them."""
 
     def send(task: str, *args: object) -> bool:
-        if task == "accounts.send_mail":
-            current_app.tasks[task].apply(args=args, throw=True)
+        if task == tasks.send_mail.name:
+            tasks.send_mail.apply(args=args, throw=True)
         return True
 
     def run() -> list[Any]:

@@ -11,8 +11,8 @@ from accounts.models import SignUpRequest
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import challenge, flow
-from accounts.views import acts, forms, tickets, two_factor
-from socialsite.core.errors import OtpRequired, Suspended, UserBanned
+from accounts.views import acts, closing, forms, tickets, two_factor
+from socialsite.core.errors import AccountClosing, OtpRequired, Suspended, UserBanned
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
 from socialsite.core.requests.request_budgets import READS, takes
@@ -35,6 +35,8 @@ def login(request: HttpRequest) -> HttpResponse:
                 pair = flow.finish(request, user, forms.browser(request))
             except OtpRequired:
                 return two_factor.code_form(request, tickets.for_person(user, "login-code"))
+            except AccountClosing as found:
+                return closing.offer(request, tickets.for_person(user, "reopen"), found)
             return forms.entered(request, pair)
         except (UserBanned, Suspended) as found:
             person = queries.any_by_name(request.POST["username"].strip())

@@ -11,7 +11,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import User
 
-Purpose = Literal["login-code", "appeal"]
+Purpose = Literal["login-code", "appeal", "reopen"]
 
 
 class Holder(NamedTuple):

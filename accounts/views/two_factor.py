@@ -15,7 +15,7 @@ from accounts.credentials import two_factor
 from accounts.models import User
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import flow, guarded
-from accounts.views import forms, tickets
+from accounts.views import closing, forms, tickets
 from socialsite.core import errors
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
@@ -53,6 +53,9 @@ def login(request: HttpRequest) -> HttpResponse:
         code = forms.fields(request, "otp")["otp"]
         pair = flow.finish(request, holder.user, forms.browser(request), code)
         return forms.entered(request, pair)
+    except errors.AccountClosing as error:
+        ticket = tickets.for_person(holder.user, "reopen", coded=True)
+        return closing.offer(request, ticket, error)
     except errors.OtpRequired:
         return code_form(request, ticket)
     except SHOWN as error:

@@ -266,6 +266,23 @@ class Suspended(AppError):
     message = _("You cannot log in at the moment: the staff suspended your account.")
 
 
+class AccountClosing(AppError):
+    """The person closed the account and can take it back; shown only after right credentials.
+
+    `closes_at` is the time from which it is erased, in the format of `core.times.iso`.
+    """
+
+    code, name, status, message = 33, "ACCOUNT_CLOSING", 403, _("This account is closed.")
+
+    def __init__(self, detail: Text | None = None, *, closes_at: str = "") -> None:
+        self.closes_at = closes_at
+        super().__init__(detail)
+
+    def envelope(self) -> dict[str, object]:
+        """Return the body with `closes_at`."""
+        return super().envelope() | {"closes_at": self.closes_at}
+
+
 class TermsNotAccepted(AppError):
     """The terms of the site, or new ones, must be accepted first."""
 

@@ -47,7 +47,13 @@ PARAMETERS = (
 )
 KEPT = 150
 # Signs the person out, or leaves the site; rarely requested.
-AWAY = ("/logout", "/settings/devices", "/settings/two-factor", "/settings/password")
+AWAY = (
+    "/logout",
+    "/settings/devices",
+    "/settings/two-factor",
+    "/settings/password",
+    "/settings/close",
+)
 
 
 @dataclass(frozen=True)

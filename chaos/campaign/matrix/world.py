@@ -301,17 +301,30 @@ class World:
     def ban(self) -> None:
         """Let the admin ban two people, by the pages of the admin."""
         for name in ("gone", "banned"):
-            person = self.people[name]
-            path = "/admin/accounts/user/"
-            chosen = (("action", "ban"), ("_selected_action", person.id))
-            admin = self.people["admin"]
-            page = admin.page(self.wire, "POST", path, *chosen)
-            forms = [f for f in html.fromstring(page.text).forms if "_selected_action" in f.fields]
-            fields = [*forms[0].form_values()]
-            answer = admin.page(self.wire, "POST", path, *fields)
-            if answer.status != 302 or person.call(self.wire, "GET", "users/me").status != 401:
+            self._staff_act("ban", name)
+            answer = self.people[name].call(self.wire, "GET", "users/me")
+            if answer.status != 401:
                 raise RuntimeError(f"{name} was not banned: {answer.status}")
         self.never = self.of_gone
+
+    def _staff_act(self, act: str, name: str) -> None:
+        """Let the admin act on a person, by the pages of the admin."""
+        path, admin = "/admin/accounts/user/", self.people["admin"]
+        chosen = (("action", act), ("_selected_action", self.people[name].id))
+        page = admin.page(self.wire, "POST", path, *chosen)
+        forms = [f for f in html.fromstring(page.text).forms if "_selected_action" in f.fields]
+        answer = admin.page(self.wire, "POST", path, *forms[0].form_values())
+        if answer.status != 302:
+            raise RuntimeError(f"{act} of {name}: {answer.status}")
+
+    def close(self) -> None:
+        """Lift one of the bans, and let that person close the account: nobody sees them either."""
+        self._staff_act("unban", "gone")
+        if not self.gone.sign_in(self.wire):
+            raise RuntimeError("nobody can log in after a ban")
+        answer = self.gone.call(self.wire, "DELETE", "users/me", {"password": self.gone.password})
+        if answer.status != 202:
+            raise RuntimeError(f"an account was not closed: {answer.status} {answer.text[:300]}")
 
     def delete(self) -> None:
         """Let Hidden delete the posts and the comment."""

@@ -17,6 +17,8 @@ V1 = "/api/v1/"
 BROWSER = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0.0.0 Safari/537.36"
 CSRF = "c" * 32
 BANNED = 3
+# The code of a log-in to an account that its person closed.
+CLOSING = 33
 
 
 class Person:
@@ -117,6 +119,9 @@ class Person:
         answer = self._api(wire, "POST", "auth/login", data)
         if answer.status == 401 and (answer.json() or {}).get("code") == 25:
             answer = self._api(wire, "POST", "auth/login", data | {"otp": self.code()})
+        if (answer.json() or {}).get("code") == CLOSING:
+            otp = {"otp": self.code()} if self.secret else {}
+            answer = self._api(wire, "POST", "auth/reopen", data | otp)
         return answer
 
     def _client(self, client: str) -> dict[str, str]:

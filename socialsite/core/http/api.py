@@ -201,6 +201,9 @@ class ErrorSerializer(serializers.Serializer[Any]):
         required=False,
         help_text="input field → error text",
     )
+    closes_at = serializers.CharField(
+        required=False, help_text="with ACCOUNT_CLOSING: from when the account is erased"
+    )
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Rename the last field to `fields`, a name that cannot be a class attribute here."""

@@ -241,7 +241,8 @@ PUSH_SENT = Budget(
 )
 ACCOUNT = Budget(
     "account",
-    "Changes of one's password, e-mail address and second factor; consent to terms.",
+    "Changes of one's password, e-mail address and second factor; consent to terms; closing one's"
+    " account.",
     capacity=30,
     hourly=60,
 )

@@ -126,6 +126,7 @@ UNTIL = {"until": "2020-01-01T00:00:00.000Z"}
 NOBODY: dict[str, str] = {
     **dict.fromkeys(
         (
+            "auth/reopen",
             *("auth/register", "auth/login", "auth/refresh", "auth/logout", "auth/password"),
             *(
                 "auth/email",
@@ -169,7 +170,7 @@ NOBODY: dict[str, str] = {
             ),
             *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
             *("settings/two-factor/off", "settings/notifications", "settings/profile"),
-            *("settings/reading", "terms/accept"),
+            *("settings/reading", "terms/accept", "settings/close", "login/reopen"),
             *("settings/invites", "settings/invites/<str:invite_id>/end"),
             *("settings/export", "settings/export/<str:export_id>/file"),
             *("settings/acts", "settings/acts/<str:act_id>/appeal", "login/appeal"),
@@ -184,7 +185,7 @@ NOBODY: dict[str, str] = {
             *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
             *(".well-known/security.txt", "favicon.ico", "robots.txt"),
             *("site", "manifest.webmanifest", "sw.js", "offline"),
-            *("register/sent", "login/appeal/sent"),
+            *("register/sent", "login/appeal/sent", "login/closed"),
             *("about", "rules", "terms", "privacy", "accent/<str:colour>.css"),
             "auth/challenge",
             "logo/<str:logo>/<str:name>.png",

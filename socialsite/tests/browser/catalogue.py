@@ -82,6 +82,8 @@ class View:
 
 # The log-in of somebody who has two-factor authentication.
 GUARDED = {"username": "guarded9", "password": "right.pass1"}
+# The log-in of somebody who closed the account.
+CLOSED = {"username": "closed999", "password": "right.pass1"}
 # A page with a form that everybody may see.
 FORM = "/settings/reading"
 # Sends fields to an address, with the CSRF token of the page.
@@ -111,6 +113,7 @@ VIEWS = (
     View("embed-gone", "/posts/1/embed", GUEST),
     View("login", "/login", GUEST),
     View("login-code", "/login", GUEST, sent=GUARDED),
+    View("login-closed", "/login", GUEST, sent=CLOSED),
     View("register", "/register", GUEST),
     View("register-sent", "/register/sent?state=unconfirmed", GUEST),
     View("recover", "/recover", GUEST),
@@ -185,6 +188,7 @@ VIEWS = (
     View("settings-profile", "/settings/profile"),
     View("settings-email", "/settings/email"),
     View("settings-password", "/settings/password"),
+    View("settings-close", "/settings/close"),
     View("settings-devices", "/settings/devices"),
     View("settings-acts", "/settings/acts"),
     View("settings-invites", "/settings/invites", ADMIN),
@@ -245,6 +249,7 @@ class Catalogue:
             self._states[who] = self._sign_in(username, password)
         self._content = _content(site, *names[MEMBER])
         _register_guarded(site)
+        Client.new(site, CLOSED["username"])("DELETE", "users/me", password=CLOSED["password"])
 
     def _sign_in(self, username: str, password: str) -> Any:
         context = self.browser.new_context(base_url=self.site, locale="en")

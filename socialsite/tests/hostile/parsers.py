@@ -53,7 +53,7 @@ from accounts.naming import search as name_search
 from accounts.request_auth import authentication, service_keys
 from accounts.sign_in import challenge, known_devices
 from accounts.tests.push import endpoint
-from accounts.views import link_cookie, tickets
+from accounts.views import closing, link_cookie, tickets
 from feeds.content.polls import definition
 from feeds.content.previews import addresses, encodings, markup, pages
 from feeds.discovery.search import cursors, indexing
@@ -402,6 +402,7 @@ PARSERS = [
     Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
     Parser("a ticket", BODY, lambda value: tickets.holder_of(value, "appeal", 300)),
+    Parser("the time of a closing", BODY, closing.time_in),
     Parser("a solved task", challenge.SOLUTION_MAX, challenge._signature),
     Parser("the salt of a solved task", challenge.SOLUTION_MAX // 2, salted),
     Parser("a known device", LINE, signed_by_nobody),
@@ -534,6 +535,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a page to return to",
     ),
     "accounts/views/tickets.py": ("a ticket",),
+    "accounts/views/closing.py": ("the time of a closing",),
     "feeds/cards/hydration.py": OURS,
     "feeds/content/polls/definition.py": ("an option of a poll", "the end of a poll"),
     "feeds/content/previews/actions.py": ("the address of a preview",),

@@ -105,6 +105,7 @@ BODIES = {
     "login": {"username": "alice1", "password": "x"},
     "auth/login": {"username": "alice1", "password": "x"},
     "auth/acts": {"username": "alice1", "password": "x"},
+    "auth/reopen": {"username": "alice1", "password": "x"},
     "auth/appeal": {"username": "alice1", "password": "x", "act": "1", "text": "No"},
     "recover": {"email": "a@example.org"},
     "auth/recover": {"email": "a@example.org"},
@@ -212,7 +213,8 @@ def test_every_address_takes_from_a_budget_by_every_method_that_writes(
 # Reads that take from no budget: forms, which read next to nothing; data in memory; and the first
 # page of one's home feed, which is cheap.
 FREE_READS = {
-    *("login", "login/code", "login/appeal", "register", "recover"),
+    *("login", "login/code", "login/appeal", "login/reopen"),
+    *("register", "recover", "settings/close"),
     *("settings/email", "settings/password"),
     *("settings/two-factor", "settings/profile", f"{V1}feed", ""),
 }
