@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import IO
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.utils import translation
@@ -30,6 +29,6 @@ def write(user_id: int, target: IO[bytes], report: Callable[[int], None]) -> Non
     user = User.objects.filter(pk=user_id, deleted_at=None).first()
     if user is None:
         raise Lost
-    host = urlsplit(settings.SITE_URL).netloc
+    host = settings.SITE_URL.partition("://")[2]
     with translation.override(user.language or settings.LANGUAGE_CODE):
         archives.write(target, user_id, user.username, host, PARTS, TABLES, report)

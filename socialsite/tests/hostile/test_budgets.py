@@ -215,7 +215,7 @@ def test_every_address_takes_from_a_budget_by_every_method_that_writes(
 FREE_READS = {
     *("login", "login/code", "login/appeal", "login/reopen"),
     *("register", "recover", "settings/close"),
-    *("settings/email", "settings/password"),
+    *("settings/email", "settings/password", "settings/prove"),
     *("settings/two-factor", "settings/profile", f"{V1}feed", ""),
 }
 
@@ -303,6 +303,8 @@ HOW: dict[str, Callable[[World], Any]] = {
     "push": lambda w: w.send("delete", "me/push"),
     "account": lambda w: w.send("post", "auth/password"),
     "appeal": lambda w: w.send("post", "users/me/acts/1/appeal"),
+    "export": lambda w: w.send("post", "exports"),
+    "export_file": lambda w: w.send("get", "exports/1/file"),
     "invite": lambda w: w.send("post", "invites"),
     "devices": lambda w: w.send("get", "auth/devices"),
     "login": lambda w: w.send("post", "auth/login", w.guest),
