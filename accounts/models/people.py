@@ -53,6 +53,9 @@ class User(AbstractBaseUser):
     # table up to 63 characters.
     NICKNAME_MAX = 60
     EMAIL_MAX, BIO_MAX = 254, 200
+    # The first character of the key that the shell of an erased account has instead of a name; no
+    # username begins with it.
+    ERASED = "~"
     LINKS_MAX, LINK_MAX, PLACE_MAX, PRONOUNS_MAX = 4, 200, 60, 30
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
