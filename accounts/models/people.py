@@ -45,7 +45,7 @@ class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[
 
 
 class User(AbstractBaseUser):
-    """One person. Rows are never deleted: `deleted_at` closes the account."""
+    """One person. `deleted_at` closes the account; erased, it leaves an empty row."""
 
     # Lengths of usernames, and of nicknames under the classic rule; see `naming.name_rules`.
     NAME_MIN, NAME_MAX = 4, 16

@@ -156,7 +156,7 @@ def test_an_account_whose_time_has_not_come_is_not_erased(world: Everything) -> 
     close(world.hidden)
     Closing.objects.update(erase_at=timezone.now() + timedelta(minutes=5))
     assert erasing.work_off(60) == 0
-    assert Closing.objects.get().erasing_at is None
+    assert Closing.objects.get(pk=world.hidden.pk).erasing_at is None
     assert Post.objects.filter(author=world.hidden, is_deleted=False).exists()
 
 

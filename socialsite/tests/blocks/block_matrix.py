@@ -576,6 +576,7 @@ ADMIN: dict[str, Listed] = {
     "core/announcement": Listed(""),
     "accounts/signuprequest": Listed(""),
     "accounts/invite": Listed(""),
+    "accounts/closing": Listed(""),
     "accounts/staffact": Listed("{username}", ("username",), ("username",)),
     "accounts/appeal": Listed("{username}", ("username",), ("username",)),
     "core/video": Listed("{hidden}", ("hidden",), ("hidden",)),
