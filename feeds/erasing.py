@@ -172,7 +172,7 @@ def _edges(user_id: int) -> "QuerySet[InboxEdge]":
 def _entries(user_id: int) -> "QuerySet[InboxEntry]":
     """Return the person's own inbox.
 
-    Those of others lost the posts with the deletion of each, and the rest with the follow.
+    Those of others lost the posts with the follow.
     """
     return InboxEntry.objects.filter(user_id=user_id)
 
@@ -248,7 +248,7 @@ register(
         "feeds.TagFollow.user": "followed tags",
         "feeds.FanOut.author": "fan-outs",
         "feeds.InboxEntry.user": "inbox entries",
-        "feeds.InboxEntry.author": "posts",
+        "feeds.InboxEntry.author": "relations",
         "feeds.InboxEdge.viewer": "inbox edges",
         "feeds.InboxEdge.author": "inbox edges of others",
         "feeds.InboxState.viewer": "inbox state",

@@ -1,5 +1,9 @@
 """A person who did everything is erased; nothing is left, and nothing of others is wrong."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
@@ -8,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from accounts import actions, erasing
@@ -73,8 +78,11 @@ def left(person: verifying.Person) -> list[verifying.Found]:
     return [found for found in verifying.verify(person) if not found.reason]
 
 
-def test_nothing_is_left_of_a_person_who_did_everything(world: Everything) -> None:
+def test_nothing_is_left_of_a_person_who_did_everything(
+    world: Everything, media_root: Path
+) -> None:
     who = world.hidden
+    assert [path for path in media_root.rglob("*") if path.is_file()]
     others = list(User.objects.exclude(pk=who.pk).values_list("pk", flat=True))
     person = verifying.Person(who.pk, who.username, EMAIL)
     places = {found.place for found in left(person)}
@@ -84,6 +92,7 @@ def test_nothing_is_left_of_a_person_who_did_everything(world: Everything) -> No
     erase(who, settle)
     assert [*map(str, left(person))] == []
     assert wrong(others) == {}
+    assert not [path for path in media_root.rglob("*") if path.is_file()]
     shell = User.objects.get(pk=who.pk)
     assert (shell.nickname, shell.email, shell.bio) == ("", "", "")
     assert shell.deleted_at is not None
@@ -128,6 +137,36 @@ def test_it_may_stop_after_each_chunk_and_begins_again(world: Everything) -> Non
     assert steps > 30
     assert [*map(str, left(person))] == []
     assert wrong(list(User.objects.exclude(pk=who.pk).values_list("pk", flat=True))) == {}
+
+
+CRASH = "import django; django.setup(); from accounts import erasing; erasing.work_off(600)"
+
+
+@pytest.mark.full
+def test_processes_that_are_killed_at_ten_points_lose_nothing(
+    world: Everything, media_root: Path
+) -> None:
+    who = world.hidden
+    others = list(User.objects.exclude(pk=who.pk).values_list("pk", flat=True))
+    person = verifying.Person(who.pk, who.username, EMAIL)
+    close(who)
+    url, name = os.environ["DATABASE_URL"], str(connection.settings_dict["NAME"])
+    env = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "socialsite.settings",
+        "DATABASE_URL": f"{url.rpartition('/')[0]}/{name}",
+        "FAILPOINT": "erasure-chunk:2",
+    }
+    for _ in range(10):
+        killed = subprocess.run([sys.executable, "-c", CRASH], env=env, check=False, timeout=60)
+        assert killed.returncode in (-signal.SIGKILL, 0)  # 0: it waits for events
+        settle()
+        assert wrong(others) == {}
+        Closing.objects.filter(pk=who.pk).update(lease=0)
+    assert Closing.objects.get(pk=who.pk).erased_at is None
+    erase(who, settle)
+    assert [*map(str, left(person))] == []
+    assert wrong(others) == {}
 
 
 def test_the_name_is_taken_for_a_year(world: Everything, make_user: Any) -> None:
@@ -200,7 +239,7 @@ def test_the_command_says_what_is_left(world: Everything, tmp_path: Path) -> Non
     out = StringIO()
     with pytest.raises(CommandError, match="left in"):
         call_command("verify_erased", *arguments, stdout=out)
-    assert "feeds.Draft.author: 1 (LEFT)" in out.getvalue()
+    assert "feeds.Draft.author: 2 (LEFT)" in out.getvalue()
     close(who)
     erase(who, settle)
     out = StringIO()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
@@ -15,11 +16,14 @@ from accounts.models import Closing, Invite, InvitedPerson, SignUpRequest, User
 from feeds import actions as feeds_actions
 from feeds.content.polls.definition import Given
 from feeds.discovery.tags import actions as tag_actions
+from feeds.drafts import actions as drafts
 from interactions import actions as interactions_actions
 from interactions.models import Case, ReportedKind
 from relations.models import Dismissal, SuggestionList
+from socialsite.core.media import pictures
 from socialsite.core.models import Announcement, AnnouncementDismissal, IdempotencyKey, VideoUpload
 from socialsite.tests.blocks.block_world import World
+from socialsite.tests.support.pictures import picture
 
 EMAIL = "xanthippe@example.org"
 
@@ -63,6 +67,11 @@ class Everything(World):
         SuggestionList.objects.create(user=who, candidates=[third.pk], computed_at=0)
         SuggestionList.objects.create(user=third, candidates=[who.pk], computed_at=0)
         VideoUpload.objects.create(owner_id=who.pk, source="none", size=9, changed_at=0)
+        avatar, banner, shown, drafted, _unused = self._pictures(who)
+        accounts_actions.edit_profile(who, avatar=avatar, banner=banner)
+        accounts_actions.take(who, "banner", staff)
+        feeds_actions.publish(who, content="look", images=[shown])
+        drafts.create(who, {"content": "zq", "images": [drafted]})
         # A vote in somebody else's poll, a report, an answer to a comment without other traces.
         poll = feeds_actions.publish(
             third,
@@ -79,6 +88,11 @@ class Everything(World):
         interactions_actions.comment(third, poll.pk, "an answer", self.answered)
         self.plain = feeds_actions.publish(who, content="zqplain").pk
         interactions_actions.note_case(staff, self._case(who.pk), "zqnote about this person")
+
+    @staticmethod
+    def _pictures(user: User) -> list[int]:
+        files = [(BytesIO(picture()), "zqalt") for _ in range(5)]
+        return [item.pk for item in pictures.store_all(user.pk, files)]
 
     @staticmethod
     def _case(user_id: int) -> int:

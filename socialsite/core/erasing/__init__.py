@@ -30,8 +30,9 @@ Find = Callable[[int], "QuerySet[Any]"]
 class Stage(IntEnum):
     """The order of erasing."""
 
-    SHOWN = 1  # what counts and what others see: posts, comments, likes, votes
-    RELATIONS = 2
+    # Without followers the deletion of a post has no inboxes to look into.
+    RELATIONS = 1
+    SHOWN = 2  # what counts and what others saw: posts, comments, likes, votes
     ROWS = 3  # words, and rows that handlers of events no longer need
     PAIRS = 4  # who ever had to do with the person: the stage before reads it
     FILES = 5  # nothing uses the pictures any more
