@@ -40,7 +40,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "erase-addresses": {"task": "accounts.erase_addresses", "schedule": timedelta(hours=1)},
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "purge-sign-ups": {"task": "accounts.purge_sign_ups", "schedule": timedelta(hours=1)},
-    "erase-closed": _often("accounts.erase_closed", 60),
+    "erase-closed": _often("accounts.erase_closed", 10),
     "forget-names": _nightly("accounts.forget_names", 3, 55),
     "forget-taken": _nightly("accounts.forget_taken", 3, 50),
     "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},

@@ -63,8 +63,11 @@ def empty_profile(user_id: int) -> int:
 
 
 @db.atomic
-def finish(user_id: int) -> None:
-    """Give the name away, keep its hash for a year, and mark the account as erased."""
+def finish(user_id: int) -> bool:
+    """Give the name away, keep its hash for a year, and mark the account as erased.
+
+    Returns False if it was marked already.
+    """
     user = User.objects.select_for_update().get(pk=user_id)
     now = timezone.now()
     if not user.username_key.startswith(User.ERASED):
@@ -74,8 +77,8 @@ def finish(user_id: int) -> None:
     user.last_seen = user.deleted_at or now
     user.save(update_fields=["username", "username_key", "last_seen"])
     name_search.refresh(user_id)
-    Closing.objects.filter(pk=user_id, erased_at=None).update(erased_at=now)
     cache.card_changed(user_id)
+    return bool(Closing.objects.filter(pk=user_id, erased_at=None).update(erased_at=now))
 
 
 def shell_name(user_id: int) -> str:
