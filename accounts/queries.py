@@ -11,15 +11,7 @@ from django.utils import timezone
 from accounts import cache
 from accounts import devices as device_names
 from accounts.credentials import two_factor
-from accounts.models import (
-    AuditEntry,
-    KeptName,
-    Role,
-    SignUpRequest,
-    TokenBatch,
-    TokenVersion,
-    User,
-)
+from accounts.models import AuditEntry, Role, SignUpRequest, TokenBatch, TokenVersion, User
 from accounts.naming import name_rules
 from accounts.naming import search as name_search
 from socialsite.core import ids as core_ids
@@ -124,12 +116,6 @@ def request_by_name(username: str) -> SignUpRequest | None:
     if not is_name(username):
         return None
     return SignUpRequest.objects.filter(username_key=username.lower()).first()
-
-
-def is_kept(username: str) -> bool:
-    """Return whether a username belonged to an account that was erased not long ago."""
-    kept = KeptName.objects.filter(pk=KeptName.digest_of(username), until__gt=timezone.now())
-    return kept.exists()
 
 
 @compiled

@@ -90,6 +90,12 @@ def shell_name(user_id: int) -> str:
     return User.ERASED + digits
 
 
+def is_kept(username: str) -> bool:
+    """Return whether a username belonged to an account that was erased not long ago."""
+    kept = KeptName.objects.filter(pk=KeptName.digest_of(username), until__gt=timezone.now())
+    return kept.exists()
+
+
 @db.atomic
 def forget_names() -> int:
     """Free some names that were kept long enough; return how many."""

@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, email_rules, queries, validators
-from accounts.actions import invites
+from accounts.actions import erasing, invites
 from accounts.actions.mails import request_mail
 from accounts.actions.terms import note_terms
 from accounts.credentials import password_rules, passwords
@@ -72,7 +72,7 @@ def checked(
     }
     validators.check(**wrong | dict(more or {}))
     taken = queries.any_by_name(username) or queries.request_by_name(username)
-    if taken or queries.is_kept(username):
+    if taken or erasing.is_kept(username):
         raise duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
     user = account(username, nickname, hashed)
@@ -110,7 +110,7 @@ def create(user: User) -> None:
     # Both insert first and then look, with locks: of two with one name the second sees the first.
     if SignUpRequest.objects.select_for_update().filter(username_key=user.username_key).first():
         raise duplicated()
-    if queries.is_kept(user.username_key):  # it waited for the erasure of the account with the name
+    if erasing.is_kept(user.username_key):  # it waited for the erasure of the account with the name
         raise duplicated()
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
