@@ -16,6 +16,7 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         """Import the modules that register themselves."""
         importlib.import_module("accounts.subscribers")
+        importlib.import_module("accounts.erasing.own")
         importlib.import_module("accounts.request_auth.schema")
 
 

@@ -5,7 +5,7 @@ from smtplib import SMTPException
 
 from celery import shared_task
 
-from accounts import actions, addresses, sign_in_log
+from accounts import actions, addresses, erasing, sign_in_log
 from accounts.events import MailWanted
 from accounts.mail import messages
 from accounts.sign_in import attempts
@@ -53,6 +53,19 @@ def forget_taken() -> None:
 def erase_addresses() -> None:
     """Erase IP addresses older than IP_DAYS."""
     while addresses.erase_old():
+        pass
+
+
+@shared_task(name="accounts.erase_closed")
+def erase_closed() -> None:
+    """Erase closed accounts whose time has come, for some seconds; the next run goes on."""
+    erasing.work_off()
+
+
+@shared_task(name="accounts.forget_names")
+def forget_names() -> None:
+    """Free the names of accounts that were erased long ago."""
+    while actions.forget_names():
         pass
 
 

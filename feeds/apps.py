@@ -7,11 +7,12 @@ from django.utils.translation import gettext_lazy
 
 
 class FeedsConfig(AppConfig):
-    """Registers the event handlers of feeds."""
+    """Registers the event handlers and erasers of feeds."""
 
     name = "feeds"
     verbose_name = gettext_lazy("Feeds")
 
     def ready(self) -> None:
-        """Import the subscribers, which register themselves."""
+        """Import the modules that register themselves."""
         importlib.import_module("feeds.subscribers")
+        importlib.import_module("feeds.erasing")

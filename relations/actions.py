@@ -3,8 +3,9 @@
 Each runs in one transaction. All actions publish events, return the actor's relation afterwards and
 raise SelfRelation or UserNotFound; a follow also UserBanned, Blacklisted or FollowLimit. A banned
 or closed account cannot be followed. Its followers may unfollow it, or its place below the cap
-would be lost, and anyone may block it. A repeated action changes and publishes nothing. Each real
-transition raises the pair's version by one on both rows and adds one line to RelationLog.
+would be lost, and anyone may block it until it is erased. A repeated action changes and publishes
+nothing. Each real transition raises the pair's version by one on both rows and adds one line to
+RelationLog.
 """
 
 from collections.abc import Mapping
@@ -53,6 +54,20 @@ def block(user: User, target: User) -> Relation | None:
 def unblock(user: User, target: User) -> Relation | None:
     """Stop blocking a person; the follows that the block ended stay ended."""
     return _act(user.pk, target.pk, Action.UNBLOCK)
+
+
+@db.atomic
+def end_all(one: int, two: int) -> None:
+    """End every follow and block between two people, in both directions.
+
+    For a closed account that is erased.
+    """
+    for actor, target in ((one, two), (two, one)):
+        state = states.of(_row.first(actor, target))
+        if states.follows(state):
+            _act(actor, target, Action.UNFOLLOW)
+        if states.blocks(state):
+            _act(actor, target, Action.UNBLOCK)
 
 
 @db.atomic
@@ -108,7 +123,7 @@ _row = compiled(locks.row)
 
 @compiled
 def _account(user_id: int) -> "QuerySet[User, Any]":
-    return User.objects.filter(pk=user_id).values_list("banned_at", "deleted_at")
+    return User.objects.filter(pk=user_id).values_list("banned_at", "deleted_at", "username_key")
 
 
 def _check(target: int, action: Action) -> None:
@@ -116,7 +131,9 @@ def _check(target: int, action: Action) -> None:
     account = _account.first(target)
     if account is None:
         raise UserNotFound
-    banned_at, deleted_at = account
+    banned_at, deleted_at, key = account
+    if key.startswith(User.ERASED) and action in (Action.FOLLOW, Action.BLOCK):
+        raise UserNotFound
     if action is Action.FOLLOW and deleted_at is not None:
         raise UserNotFound
     if action is Action.FOLLOW and banned_at is not None:

@@ -24,7 +24,7 @@ BLOCKED = (Relation.BLACKLISTING, Relation.BLACKLISTED, Relation.BI_BLACKLISTING
 
 
 class Relationship(models.Model):
-    """State of a pair, seen from one side. Rows are never deleted; no relation is NULL.
+    """State of a pair, seen from one side. No relation is NULL: a row goes only with an account.
 
     Both rows of a pair change in one transaction under the lock of the pair. Times are Unix ms and
     are set only while their state holds.

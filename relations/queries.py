@@ -94,6 +94,12 @@ def follower_ids(author_id: int) -> "QuerySet[Relationship, int]":
     return rows.order_by("to_user_id").values_list("to_user_id", flat=True)
 
 
+def ever_related(user_id: int) -> "QuerySet[Relationship, int]":
+    """Return the ids of everybody who ever followed or blocked the person, or the reverse."""
+    rows = Relationship.objects.filter(from_user=user_id).order_by("to_user_id")
+    return rows.values_list("to_user_id", flat=True)
+
+
 def ties(user_id: int) -> "QuerySet[Relationship, tuple[int, bool]]":
     """Return (id, True) for each followed person and (id, False) for each block, either way."""
     rows = Relationship.objects.filter(from_user=user_id, relation__in=(*I_FOLLOW, *BLOCKED))

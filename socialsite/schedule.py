@@ -43,6 +43,8 @@ TASKS: dict[str, dict[str, Any]] = {
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "purge-sign-ups": {"task": "accounts.purge_sign_ups", "schedule": timedelta(hours=1)},
     "purge-sign-ins": _nightly("accounts.purge_sign_ins", 3, 40),
+    "erase-closed": _often("accounts.erase_closed", 10),
+    "forget-names": _nightly("accounts.forget_names", 3, 55),
     "forget-taken": _nightly("accounts.forget_taken", 3, 50),
     "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
     # Soon after midnight, while it is known who was there on the day before.

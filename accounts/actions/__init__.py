@@ -14,6 +14,7 @@ from accounts.actions.email import (
     remove_email,
     send_confirmation_again,
 )
+from accounts.actions.erasing import forget_names
 from accounts.actions.invites import create_invite, end_invite, end_own_invite, no_invite
 from accounts.actions.mails import request_mail
 from accounts.actions.moderation import (
@@ -118,6 +119,7 @@ __all__ = [
     "end_own_invite",
     "end_two_factor",
     "force_offline",
+    "forget_names",
     "forget_taken",
     "grant_appeal",
     "keep_removed",

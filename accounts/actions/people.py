@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, email_rules, queries, validators
-from accounts.actions import invites
+from accounts.actions import erasing, invites
 from accounts.actions.mails import request_mail
 from accounts.actions.terms import note_terms
 from accounts.credentials import password_rules, passwords
@@ -71,7 +71,8 @@ def checked(
         "email": email_rules.own_mistakes(unconfirmed) if unconfirmed else [],
     }
     validators.check(**wrong | dict(more or {}))
-    if queries.any_by_name(username) or queries.request_by_name(username):
+    taken = queries.any_by_name(username) or queries.request_by_name(username)
+    if taken or erasing.is_kept(username):
         raise duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
     user = account(username, nickname, hashed)
@@ -109,6 +110,8 @@ def create(user: User) -> None:
     # Both insert first and then look, with locks: of two with one name the second sees the first.
     if SignUpRequest.objects.select_for_update().filter(username_key=user.username_key).first():
         raise duplicated()
+    if erasing.is_kept(user.username_key):  # it waited for the erasure of the account with the name
+        raise duplicated()
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
     cache.card_changed(user.pk)  # a guest may have cached "nobody" for this id
@@ -119,5 +122,5 @@ def create(user: User) -> None:
 
 
 def duplicated() -> DuplicatedUser:
-    """Return the error for a name that another account, or a waiting sign-up, has."""
+    """Return the error for a name that another account, or a waiting sign-up, has or had."""
     return DuplicatedUser(fields={"username": [_("This username is taken.")]})

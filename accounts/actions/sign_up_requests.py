@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts import addresses
-from accounts.actions import invites, people
+from accounts.actions import erasing, invites, people
 from accounts.actions.authority import check_staff
 from accounts.actions.mails import request_mail
 from accounts.audit import Act, note
@@ -95,7 +95,8 @@ def _store(row: SignUpRequest, code: str, needs_invite: bool) -> None:
             row.save(force_insert=True)
     except IntegrityError:
         raise people.duplicated() from None
-    if User.objects.select_for_update().filter(username_key=row.username_key).first():
+    taken = User.objects.select_for_update().filter(username_key=row.username_key).first()
+    if taken or erasing.is_kept(row.username):
         raise people.duplicated()  # see `people.create`
     send_link_again(row)
 

@@ -13,6 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from accounts.admin import (  # noqa: F401  (register their pages)
     announcements,
     audit,
+    closings,
     documents,
     people,
     pushes,

@@ -1,5 +1,7 @@
 """Accounts that their people closed, and the names that stay taken afterwards."""
 
+import hashlib
+
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -18,6 +20,8 @@ class Closing(models.Model):
     # When the first chunk was erased; afterwards nothing can be taken back.
     erasing_at = models.DateTimeField(null=True, blank=True, verbose_name=_("erasing began"))
     erased_at = models.DateTimeField(null=True, blank=True, verbose_name=_("erased"))
+    # Until when one worker erases (Unix ms); after a failure, until when the next one waits.
+    lease = models.BigIntegerField(default=0, editable=False, verbose_name=_("leased until"))
 
     class Meta:
         verbose_name = _("closed account")
@@ -38,3 +42,8 @@ class KeptName(models.Model):
 
     def __str__(self) -> str:
         return f"a name kept until {self.until:%Y-%m-%d}"
+
+    @staticmethod
+    def digest_of(username: str) -> str:
+        """Return the hash of a username, written with large or small letters."""
+        return hashlib.sha256(username.lower().encode()).hexdigest()

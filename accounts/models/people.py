@@ -35,7 +35,7 @@ class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[
 
 
 class User(AbstractBaseUser):
-    """One person. Rows are never deleted: `deleted_at` closes the account."""
+    """One person. `deleted_at` closes the account; erased, it leaves an empty row."""
 
     # Lengths of usernames, and of nicknames under the classic rule; see `naming.name_rules`.
     NAME_MIN, NAME_MAX = 4, 16
@@ -43,6 +43,9 @@ class User(AbstractBaseUser):
     # table up to 63 characters.
     NICKNAME_MAX = 60
     EMAIL_MAX, BIO_MAX = 254, 200
+    # The first character of the key that the shell of an erased account has instead of a name; no
+    # username begins with it.
+    ERASED = "~"
     LINKS_MAX, LINK_MAX, PLACE_MAX, PRONOUNS_MAX = 4, 200, 60, 30
 
     id = models.BigIntegerField(primary_key=True, default=new_id)

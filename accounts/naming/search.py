@@ -97,15 +97,15 @@ def refresh(user_id: int, *, whole: bool = False) -> bool:
 
 
 def _present(user_id: int) -> Mapping[int, int]:
-    names: QuerySet[User, tuple[str, str]] = User.objects.filter(pk=user_id).values_list(
-        "username", "nickname"
-    )
+    people = User.objects.filter(pk=user_id).exclude(username_key__startswith=User.ERASED)
+    names: QuerySet[User, tuple[str, str]] = people.values_list("username", "nickname")
     return terms_of(names.first() or ())
 
 
 def rebuild(after: int) -> tuple[Sequence[int], int]:
     """Correct the terms of the next people; return their ids, and how many were wrong."""
     people = User.objects.filter(pk__gt=after).order_by("pk")
+    people = people.exclude(username_key__startswith=User.ERASED)
     found = list(people.values_list("pk", "username", "nickname")[:STEP])
     wrong = 0
     for ident, *names in found:

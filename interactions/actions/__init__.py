@@ -19,6 +19,7 @@ from interactions.actions.reports import (
     ban_reported,
     check_reportable,
     close_case,
+    close_erased,
     close_reports_about,
     close_reports_of,
     delete_reported,
@@ -30,7 +31,7 @@ from interactions.actions.reports import (
     warn_reported,
 )
 from interactions.actions.subjects import ensure_subject, mark_post_deleted, set_comment_status
-from interactions.actions.votes import fold_votes, vote
+from interactions.actions.votes import fold_votes, vote, withdraw_vote
 
 __all__ = [
     "FOLD_MAX",
@@ -41,6 +42,7 @@ __all__ = [
     "choose_notifications",
     "choose_pushed",
     "close_case",
+    "close_erased",
     "close_reports_about",
     "close_reports_of",
     "comment",
@@ -70,4 +72,5 @@ __all__ = [
     "unpin",
     "vote",
     "warn_reported",
+    "withdraw_vote",
 ]

@@ -245,6 +245,12 @@ def close_reports_about(user_id: int, actor: User | None = None) -> None:
 
 
 @db.atomic
+def close_erased(case_id: int) -> None:
+    """Close an open case about somebody whose account is erased."""
+    _close_all(Case.objects.filter(pk=case_id), Outcome.GONE, None)
+
+
+@db.atomic
 def close_reports_of(kind: int, subject_id: int) -> None:
     """Close the open case of a deleted post or comment, whoever deleted it.
 

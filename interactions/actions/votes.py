@@ -98,3 +98,23 @@ def fold_votes(post_id: int, *, wait: bool = True) -> int:
         tallies.update(**{name: F(name) + by for name, by in changes})
         Vote.objects.filter(pk__in=[ident for ident, _ in found]).update(waiting=None)
     return len(found)
+
+
+@db.atomic
+def withdraw_vote(user_id: int, vote_id: int) -> None:
+    """Take a vote of a closed account out of its poll: people themselves cannot change a vote."""
+    found = Vote.objects.filter(pk=vote_id, user_id=user_id).first()
+    if found is None:
+        return
+    # The lock of a fold: the vote is either counted or waits.
+    db.ensure(Tally(post_id=found.post_id))
+    tallies = Tally.objects.filter(pk=found.post_id)
+    tallies.select_for_update().get()
+    vote = Vote.objects.filter(pk=vote_id).first()
+    if vote is None:
+        return
+    if vote.waiting is None:
+        counted = zip(Tally.COUNTS, Tally.of(vote.choices), strict=True)
+        tallies.update(**{name: F(name) - by for name, by in counted if by})
+    vote.delete()
+    cache.post_changed(found.post_id, user_id)

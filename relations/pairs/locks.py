@@ -1,9 +1,9 @@
 """Locks of relations in one global order: counters by user id, then the rows of the pair.
 
 In both steps the lower user id comes first. Every writer of these tables takes its locks here, so
-two writers never deadlock. Rows are never deleted, hence no gap locks. (Fan-out takes share locks
-on them; if it deadlocks with a writer, the database aborts one of the two and `core.db.atomic`
-retries it.)
+two writers never deadlock. Rows are deleted only with an account. (Fan-out takes share locks on
+them; if it deadlocks with a writer, the database aborts one of the two and `core.db.atomic` retries
+it.)
 """
 
 from collections.abc import Iterable
@@ -38,16 +38,25 @@ def pair(one: int, two: int, *, make: bool = False) -> tuple[Relationship, Relat
     """Lock both rows of a pair; returns (one's row, two's row).
 
     With `make`, missing rows are created. That takes the exclusive lock at once (`db.ensure`), so
-    hot pairs do not deadlock. Without `make`, both rows must exist.
+    hot pairs do not deadlock. Without `make`, both rows exist, unless an account was erased at this
+    moment: they are made again then, and erased again.
     """
     low, high = sorted((one, two))
     if make:
-        db.ensure(
-            Relationship(from_user_id=low, to_user_id=high),
-            Relationship(from_user_id=high, to_user_id=low),
-        )
-    (first,), (second,) = _locked_row(low, high), _locked_row(high, low)
+        _make(low, high)
+    found = _locked_row(low, high), _locked_row(high, low)
+    if not all(found):
+        _make(low, high)
+        found = _locked_row(low, high), _locked_row(high, low)
+    (first,), (second,) = found
     return (first, second) if one == low else (second, first)
+
+
+def _make(low: int, high: int) -> None:
+    db.ensure(
+        Relationship(from_user_id=low, to_user_id=high),
+        Relationship(from_user_id=high, to_user_id=low),
+    )
 
 
 @compiled

@@ -1,5 +1,7 @@
 """App configuration of the core."""
 
+import importlib
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy
 
@@ -10,3 +12,7 @@ class CoreConfig(AppConfig):
     name = "socialsite.core"
     label = "core"
     verbose_name = gettext_lazy("Core")
+
+    def ready(self) -> None:
+        """Import the erasers, which register themselves."""
+        importlib.import_module("socialsite.core.erasing.own")

@@ -593,6 +593,7 @@ ADMIN: dict[str, Listed] = {
     "core/announcement": Listed(""),
     "accounts/signuprequest": Listed(""),
     "accounts/invite": Listed(""),
+    "accounts/closing": Listed(""),
     "accounts/staffact": Listed("{username}", ("username",), ("username",)),
     "accounts/staffrole": Listed(""),
     "accounts/appeal": Listed("{username}", ("username",), ("username",)),

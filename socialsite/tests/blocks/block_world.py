@@ -1,11 +1,19 @@
 """The people of the block matrix: Hidden, the readers, and a person who is banned later."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from accounts import actions as accounts_actions
-from accounts.models import Invite, PushSubscription, Role, SignUpRequest, StaffRole, User
+from accounts.models import (
+    Closing,
+    Invite,
+    PushSubscription,
+    Role,
+    SignUpRequest,
+    StaffRole,
+    User,
+)
 from feeds import actions as feeds_actions
 from feeds.content.polls.definition import Given
 from feeds.discovery.search import indexing
@@ -44,6 +52,8 @@ class World:
         SiteSettings.objects.create(contact="staff@example.org")
         SiteDocument.objects.create(kind="rules", version=1, text_en="Be kind")
         Invite.objects.create(maker=self.users["staff"], ends_at=datetime.now(UTC))
+        later = datetime.now(UTC) + timedelta(days=9)
+        Closing.objects.create(user=self.users["banned"], erase_at=later)
         SignUpRequest.objects.create(state="waiting", username="asker", username_key="asker")
         StaffRole.objects.create(bit=8, name="Helpers", name_key="helpers", rights=1)
         Announcement.objects.create(text_en="Backup", ends_at=datetime.now(UTC))
