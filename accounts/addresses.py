@@ -17,7 +17,7 @@ from socialsite.core.rights import Right
 
 ADDRESS_MAX = 45
 STEP = 500  # rows erased by one statement
-_TABLES: tuple[type[Model], ...] = (TokenVersion, SignIn, AuditEntry, SignUpRequest)
+TABLES: tuple[type[Model], ...] = (TokenVersion, SignIn, AuditEntry, SignUpRequest)
 
 
 def stored(address: str) -> tuple[str, datetime | None]:
@@ -43,14 +43,14 @@ def erase_old() -> int:
     A person who signs in at the same moment keeps the new address, since its time is checked again
     under the lock of the row.
     """
-    return sum(_erase(_old(table)) for table in _TABLES)
+    return sum(_erase(_old(table)) for table in TABLES)
 
 
 def overdue_seconds() -> float:
     """Return the age of the oldest overdue address in seconds; 0 when none is overdue."""
     oldest = [
         _old(table).order_by("address_at").values_list("address_at", flat=True).first()
-        for table in _TABLES
+        for table in TABLES
     ]
     due = [found for found in oldest if found is not None]
     return (_limit() - min(due)).total_seconds() if due else 0.0

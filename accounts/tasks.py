@@ -5,7 +5,7 @@ from smtplib import SMTPException
 
 from celery import shared_task
 
-from accounts import actions, addresses, erasing, sign_in_log
+from accounts import addresses, erasing
 from accounts.events import MailWanted
 from accounts.mail import messages
 from accounts.sign_in import attempts
@@ -28,27 +28,6 @@ def purge_attempts() -> None:
         pass
 
 
-@shared_task(name="accounts.purge_sign_ups")
-def purge_sign_ups() -> None:
-    """Delete sign-ups that nobody confirmed, and old refused ones."""
-    while actions.purge_requests():
-        pass
-
-
-@shared_task(name="accounts.purge_sign_ins")
-def purge_sign_ins() -> None:
-    """Delete old entries of the logs of sign-ins."""
-    while sign_in_log.purge():
-        pass
-
-
-@shared_task(name="accounts.forget_taken")
-def forget_taken() -> None:
-    """Forget what staff took from profiles long ago."""
-    while actions.forget_taken():
-        pass
-
-
 @shared_task(name="accounts.erase_addresses")
 def erase_addresses() -> None:
     """Erase IP addresses older than IP_DAYS."""
@@ -60,13 +39,6 @@ def erase_addresses() -> None:
 def erase_closed() -> None:
     """Erase closed accounts whose time has come, for some seconds; the next run goes on."""
     erasing.work_off()
-
-
-@shared_task(name="accounts.forget_names")
-def forget_names() -> None:
-    """Free the names of accounts that were erased long ago."""
-    while actions.forget_names():
-        pass
 
 
 @shared_task(name="accounts.send_mail")

@@ -47,13 +47,6 @@ def publish_due_drafts() -> None:
         pass
 
 
-@shared_task(name="feeds.purge_drafts")
-def purge_drafts() -> None:
-    """Delete drafts that nobody changed for long."""
-    while drafts.purge():
-        pass
-
-
 @shared_task(name="feeds.end_polls")
 def end_polls() -> None:
     """End the polls whose time has come."""

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from interactions.actions import recount, rising
-from interactions.notifying import fold, push, retention
+from interactions.notifying import fold, push
 
 
 @shared_task(name="interactions.fold_notifications")
@@ -19,13 +19,6 @@ def push_notifications(
 ) -> None:
     """Push notifications of a `PushWanted` event; what could not be sent is published again."""
     push.deliver(user_id, ids, devices, tries)
-
-
-@shared_task(name="interactions.prune_notifications")
-def prune_notifications() -> None:
-    """Delete old notifications."""
-    while retention.prune():
-        pass
 
 
 @shared_task(name="interactions.check_counts")

@@ -3,8 +3,10 @@
 from celery import shared_task
 
 from socialsite import exports
+from socialsite.core import retention
 from socialsite.core.exports import jobs
 from socialsite.core.staff_home import day_counts
+from socialsite.retention import KEPT
 from socialsite.staff_home.contents import DAYS
 
 
@@ -27,7 +29,7 @@ def build_exports() -> None:
         pass
 
 
-@shared_task(name="site.purge_exports")
-def purge_exports() -> None:
-    """Delete the archives that have expired."""
-    jobs.purge()
+@shared_task(name="site.apply_retention")
+def apply_retention() -> None:
+    """Delete what was kept long enough, and report what is kept too long."""
+    retention.apply(KEPT)

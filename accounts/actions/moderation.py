@@ -7,8 +7,9 @@ force offline, reset the second factor.
   with their grounds, are recorded besides (`staff_acts`).
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -254,16 +255,20 @@ def _give_back(act: StaffAct) -> None:
                 pictures.release(act.user_id, file_names=[act.taken])  # used or not: it is settled
 
 
+def to_forget(before: datetime) -> "QuerySet[StaffAct]":
+    """Return the acts before a moment whose taken things can still be given back."""
+    always = [kind for kind, one in staff_acts.reversals.items() if one.forget is None]
+    acts = StaffAct.objects.filter(pk__lt=ids.first_of(round(before.timestamp() * 1000)))
+    return acts.exclude(taken="").exclude(kind__in=always)
+
+
 @db.atomic
 def forget_taken(limit: int = 20) -> int:
     """Forget what was taken TAKEN_DAYS ago: it cannot be given back any more.
 
     Returns the number of acts.
     """
-    before = db.now_ms() - TAKEN_DAYS * 86_400_000
-    always = [kind for kind, one in staff_acts.reversals.items() if one.forget is None]
-    old = StaffAct.objects.filter(pk__lt=ids.first_of(before)).exclude(taken="")
-    old = old.exclude(kind__in=always)
+    old = to_forget(timezone.now() - timedelta(days=TAKEN_DAYS))
     acts = list(old.select_for_update().order_by("pk")[:limit])
     for act in acts:
         taken, act.taken = act.taken, ""

@@ -28,8 +28,8 @@ from socialsite.core.rights import Right
 from socialsite.core.text import clean
 
 State = SignUpRequest.State
-# How long a request waits for its confirmation, and is kept after a refusal.
-UNCONFIRMED_DAYS, REFUSED_DAYS = 3, 7
+# How long a request waits for its confirmation and for staff, and is kept after a refusal.
+UNCONFIRMED_DAYS, WAITING_DAYS, REFUSED_DAYS = 3, 90, 7
 
 
 class Confirmed(Enum):
@@ -158,8 +158,12 @@ def refuse(request_id: int, answer: str, actor: User | None = None, address: str
 
 
 def purge_requests(limit: int = 1000) -> int:
-    """Delete requests that nobody confirmed, and old refused ones; returns how many."""
-    kept = {State.UNCONFIRMED: UNCONFIRMED_DAYS, State.REFUSED: REFUSED_DAYS}
+    """Delete requests that nobody confirmed or decided on, and refused ones; returns how many."""
+    kept = {
+        State.UNCONFIRMED: UNCONFIRMED_DAYS,
+        State.WAITING: WAITING_DAYS,
+        State.REFUSED: REFUSED_DAYS,
+    }
     return sum(_purge(state, days, limit) for state, days in kept.items())
 
 

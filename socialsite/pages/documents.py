@@ -3,6 +3,9 @@
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from socialsite.core import site
@@ -11,6 +14,7 @@ from socialsite.core.ids import number_of
 from socialsite.core.requests.request_budgets import READS, takes
 from socialsite.core.site import documents
 from socialsite.core.site.documents import Kind
+from socialsite.retention import KEPT
 
 
 @require_safe
@@ -27,8 +31,19 @@ def document(request: HttpRequest, kind: Kind) -> HttpResponse:
         "versions": documents.versions(kind) if shown.version else [],
         "others": here.texts[1:],
         "version": settings.VERSION,
+        "kept": _kept() if kind == Kind.PRIVACY else [],
     }
     return render(request, "document.html", context)
+
+
+def _kept() -> list[tuple[Promise, str]]:
+    """Return each kind of personal data, and for how long it is kept."""
+    rows = []
+    for one in KEPT:
+        days = one.days()
+        text = ngettext("%(days)s day", "%(days)s days", days) % {"days": days}
+        rows.append((one.title, text if days else _("not stored")))
+    return rows
 
 
 def _version(kind: Kind, wanted: str) -> documents.Document:

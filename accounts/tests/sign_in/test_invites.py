@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import actions, invites, queries, tasks
+from accounts import actions, invites, queries
 from accounts.models import AuditEntry, Invite, InvitedPerson, Role, SignUpRequest, User
 from accounts.tests.browsers import browser_of, text_of
 from accounts.tests.sign_in.mails import link_in
@@ -24,6 +24,7 @@ from socialsite.core.errors import (
     SignUpClosed,
     TwoFactorNeeded,
 )
+from socialsite.tasks import apply_retention
 from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
@@ -154,7 +155,7 @@ def test_the_use_of_who_never_confirmed_is_given_back(staff: User) -> None:
     assert ask(invite.code, email="a@example.org").status_code == 202
     assert_error(ask(invite.code, username="second"), 403, "SIGN_UP_CLOSED")
     SignUpRequest.objects.update(changed_at=timezone.now() - timedelta(days=4))
-    tasks.purge_sign_ups()
+    apply_retention()
     assert used(invite) == 0
     assert ask(invite.code, username="second", email="b@example.org").status_code == 202
 

@@ -8,10 +8,11 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import actions, addresses, sign_in_log, tasks
+from accounts import actions, addresses, sign_in_log
 from accounts.models import SignIn, User
 from accounts.tests.browsers import browser_of, text_of
 from socialsite.core import ids
+from socialsite.tasks import apply_retention
 from socialsite.tests.support.answers import assert_error, walk
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +88,7 @@ def test_addresses_and_old_sign_ins_go(alice: User, settings: Any) -> None:
     aged(old, days=sign_in_log.DAYS + 1)
     aged(middle, days=31)
     addresses.erase_old()
-    tasks.purge_sign_ins()
+    apply_retention()
     rows = SignIn.objects.order_by("pk").values_list("client", "address")
     assert list(rows) == [("android", ""), ("windows", "203.0.113.9")]
 

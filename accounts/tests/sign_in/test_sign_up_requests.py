@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import actions, addresses, email_rules, tasks
+from accounts import actions, addresses, email_rules
 from accounts.mail import links
 from accounts.models import AuditEntry, Role, SignUpRequest, User
 from accounts.tests.browsers import browser_of, text_of
@@ -32,6 +32,7 @@ from socialsite.core.errors import (
 from socialsite.core.events import relay
 from socialsite.core.models import Event
 from socialsite.core.rate_limits.budget import Rate
+from socialsite.tasks import apply_retention
 from socialsite.tests.support.answers import assert_error
 
 pytestmark = pytest.mark.django_db
@@ -406,13 +407,14 @@ def test_old_requests_go(deliver: Deliver) -> None:
 
     def left_after(**time: float) -> set[str]:
         SignUpRequest.objects.update(changed_at=timezone.now() - timedelta(**time))
-        tasks.purge_sign_ups()
+        apply_retention()
         return set(SignUpRequest.objects.values_list("username", flat=True))
 
     assert left_after(days=2.9) == {"Newcomer", "waiting", "refused"}
     assert left_after(days=3.1) == {"waiting", "refused"}
     assert left_after(days=7.1) == {"waiting"}
-    assert left_after(days=700) == {"waiting"}
+    assert left_after(days=89) == {"waiting"}
+    assert left_after(days=91) == set()
 
 
 def test_the_address_of_a_request_is_erased_in_time(settings: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import actions, tasks
+from accounts import actions
 from accounts.actions import moderation
 from accounts.models import AuditEntry, Role, StaffAct, User
 from accounts.tests.browsers import browser_of, text_of
@@ -17,6 +17,7 @@ from relations.tests.helpers import at_once
 from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Suspended, TwoFactorNeeded
 from socialsite.core.media import pictures
 from socialsite.core.models import Media
+from socialsite.tasks import apply_retention
 from socialsite.tests.support.answers import assert_error
 from socialsite.tests.support.pictures import picture
 
@@ -186,11 +187,11 @@ def test_what_was_taken_long_ago_is_forgotten(
     actions.edit_profile(alice, avatar=media.pk, bio="Buy my shoes")
     actions.take(alice, "avatar", staff)
     actions.take(alice, "bio", staff)
-    tasks.forget_taken()
+    apply_retention()
     drain()
     assert StaffAct.objects.exclude(taken="").count() == 2
     monkeypatch.setattr(moderation, "TAKEN_DAYS", -1)
-    tasks.forget_taken()
+    apply_retention()
     drain()
     assert not StaffAct.objects.exclude(taken="").exists()
     assert not Media.objects.filter(pk=media.pk).exists()

@@ -29,6 +29,7 @@ from socialsite import exports, tasks
 from socialsite.core.exports import jobs, parts
 from socialsite.core.media import disk_space, pictures
 from socialsite.core.models import Export
+from socialsite.tasks import apply_retention
 from socialsite.tests.support.answers import assert_error
 from socialsite.tests.support.pictures import picture
 
@@ -186,13 +187,13 @@ def test_it_expires(alice: User) -> None:
     api = log_in()
     ident = api.post(f"{V1}exports").json()["id"]
     tasks.build_exports()
-    tasks.purge_exports()
+    apply_retention()
     assert Export.objects.exists()
     row = Export.objects.get()
     finished_at = row.finished_at or 0
     Export.objects.update(finished_at=finished_at - jobs.DAYS * jobs.DAY_MS - 1)
     assert_error(api.get(f"{V1}exports/{ident}/file"), 404, "NOT_FOUND")
-    tasks.purge_exports()
+    apply_retention()
     assert not Export.objects.exists()
     assert list(jobs.folder().iterdir()) == []
 
