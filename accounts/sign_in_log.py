@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import TypedDict
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import devices
@@ -41,6 +42,40 @@ def note(row: TokenVersion) -> None:
     )
 
 
+def is_unknown(row: TokenVersion) -> bool:
+    """Return whether a person never signed in on such a device, while the log has others.
+
+    Devices are compared by their names: browser and operating system.
+    """
+    known = _names(SignIn.objects.filter(user=row.user_id))
+    return bool(known) and _name(row) not in known
+
+
+def first_seen(user_id: int, since: timedelta) -> list[SignInBody]:
+    """Return the recent sign-ins on devices that were unknown then, newest first."""
+    limit = ids.first_of(int((timezone.now() - since).timestamp() * 1000))
+    rows = SignIn.objects.filter(user=user_id)
+    known, found = _names(rows.filter(pk__lt=limit)), list[SignIn]()
+    for row in rows.filter(pk__gte=limit).order_by("pk"):
+        if known and _name(row) not in known:
+            found.append(row)
+        known.add(_name(row))
+    return [_body(row, None) for row in reversed(found)]
+
+
+def in_words(one: SignInBody) -> str:
+    """Return a sign-in as mails say it."""
+    return f"{one['name']}, {one['at'][:16].replace('T', ' ')} UTC {one['address']}".strip()
+
+
+def _names(rows: "QuerySet[SignIn]") -> set[str]:
+    return {devices.name_of(*pair) for pair in rows.values_list("client", "user_agent").distinct()}
+
+
+def _name(row: SignIn | TokenVersion) -> str:
+    return devices.name_of(row.client, row.user_agent)
+
+
 def of_person(user_id: int, client: str, cursor: Position | None, size: int) -> Page[SignInBody]:
     """Return a page of a person's sign-ins, the newest first; `client` is the asking device."""
     rows = SignIn.objects.filter(user=user_id).order_by("-id")
@@ -56,7 +91,7 @@ def _body(row: SignIn, mine: int | None) -> SignInBody:
         id=str(row.pk),
         client=row.client,
         kind=devices.kind_of(row.client),
-        name=devices.name_of(row.client, row.user_agent),
+        name=_name(row),
         address=row.address,
         at=iso(ids.ms_of(row.pk)),
         current=row.pk == mine,

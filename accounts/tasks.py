@@ -1,7 +1,7 @@
 """Celery tasks of accounts."""
 
 import logging
-from smtplib import SMTPException
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 
 from celery import shared_task
 
@@ -61,11 +61,21 @@ def send_mail(
         failure, most, pause = error, LATER_TRIES, error.seconds
     tries += 1
     if tries >= most:
-        logger.error("mail given up after %d tries (%s): %s", tries, kind, failure)
+        logger.error("mail given up after %d tries (%s): %s", tries, kind, _cause(failure))
         return
-    logger.warning("mail failed; retrying (%s): %s", kind, failure)
+    logger.warning("mail failed; retrying (%s): %s", kind, _cause(failure))
     again = MailWanted(new_id(), kind, user_id, address, language, tries, counted)
     _postpone(again, max(pause, MAIL_PAUSE_SECONDS * 2 ** (tries - 1)))
+
+
+def _cause(failure: Exception) -> str:
+    """Return why a mail failed; a server's own words may contain the address."""
+    if isinstance(failure, SMTPRecipientsRefused):
+        codes = sorted({code for code, _words in failure.recipients.values()})
+        return f"the server refused the recipient: {codes}"
+    if isinstance(failure, SMTPResponseException):
+        return f"{type(failure).__name__} {failure.smtp_code}"
+    return str(failure)
 
 
 @db.atomic

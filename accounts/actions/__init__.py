@@ -16,6 +16,7 @@ from accounts.actions.email import (
 )
 from accounts.actions.erasing import forget_names
 from accounts.actions.invites import create_invite, end_invite, end_own_invite, no_invite
+from accounts.actions.mail_choices import choose_mails, end_mails
 from accounts.actions.mails import request_mail
 from accounts.actions.moderation import (
     ban,
@@ -106,6 +107,7 @@ __all__ = [
     "check_staff",
     "check_terms",
     "check_two_factor",
+    "choose_mails",
     "close",
     "confirm_email",
     "confirm_two_factor",
@@ -116,6 +118,7 @@ __all__ = [
     "edit_profile",
     "end_first_steps",
     "end_invite",
+    "end_mails",
     "end_own_invite",
     "end_two_factor",
     "force_offline",

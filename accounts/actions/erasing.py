@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts import cache
-from accounts.models import Closing, KeptName, Role, User
+from accounts.models import Closing, KeptName, MailKind, Role, User
 from accounts.naming import search as name_search
 from socialsite.core import db
 
@@ -35,6 +35,7 @@ EMPTY: dict[str, Any] = {
     "place": "",
     "pronouns": "",
     "language": "",
+    "mails": MailKind.SIGN_INS,
     "unfold_notes": None,
     "show_sensitive": None,
     "likes_shown": False,

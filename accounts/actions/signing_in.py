@@ -8,10 +8,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import addresses, closings, devices, queries, sign_in_log, staff_acts, tokens
 from accounts.actions import clients
+from accounts.actions.mails import request_mail
 from accounts.actions.revocation import fenced, locked_batch
 from accounts.credentials import passwords, two_factor
 from accounts.events import UserSignedIn
-from accounts.models import SignUpRequest, TokenBatch, TokenVersion, User
+from accounts.mail import choices
+from accounts.models import MailKind, SignUpRequest, TokenBatch, TokenVersion, User
 from accounts.tokens import TokenPair
 from socialsite.core import db
 from socialsite.core.errors import (
@@ -125,6 +127,8 @@ def enter(user: User, batch: TokenBatch, client: str, user_agent: str, address: 
     row = clients.row_for(batch, rows, client)
     row.user_agent = user_agent[: TokenVersion.USER_AGENT_MAX]
     row.address, row.address_at = addresses.stored(address)
+    if choices.wants(user, MailKind.SIGN_INS) and sign_in_log.is_unknown(row):
+        request_mail("new_sign_in", user.pk, "")
     sign_in_log.note(row)
     publish(UserSignedIn(user.pk, client))
     return issue(user, batch, row)

@@ -18,10 +18,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts import closings, queries, staff_acts
+from accounts import closings, queries, sign_in_log, staff_acts
 from accounts.audit import Act
-from accounts.mail import links
-from accounts.models import SignUpRequest, StaffAct, User
+from accounts.mail import choices, links
+from accounts.models import MailKind, SignUpRequest, StaffAct, User
 from socialsite.core import site
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
@@ -300,7 +300,27 @@ def _reopened(user_id: int, address: str) -> list[EmailMessage]:
     ]
 
 
+def _new_sign_in(user_id: int, address: str) -> list[EmailMessage]:
+    """Write of the last day: of two in a row, one mail may be over the budget."""
+    user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+    found = sign_in_log.first_seen(user_id, timedelta(days=1))[:ACTS]
+    if user is None or not found or not choices.wants(user, MailKind.SIGN_INS):
+        return []
+    message = _message(
+        user.email,
+        _("A new device signed in"),
+        _("Somebody logged in to your account @%(name)s on %(site)s with a new device:"),
+        "%(devices)s",
+        _("If this was you, there is nothing to do. If not, set a new password at once:"),
+        _address("recover"),
+        name=user.username,
+        devices="\n".join(map(sign_in_log.in_words, found)),
+    )
+    return [choices.with_ending(message, user, MailKind.SIGN_INS)]
+
+
 _WRITERS: dict[str, Writer] = {
+    "new_sign_in": _new_sign_in,
     Act.CLOSE: _closed,
     Act.REOPEN: _reopened,
     "staff_act": _staff_act,

@@ -2,7 +2,14 @@
 
 from accounts.models.audit import AuditEntry
 from accounts.models.closing import Closing, KeptName
-from accounts.models.people import NameTerm, SearchedName, User, UserManager, UserQuerySet
+from accounts.models.people import (
+    MailKind,
+    NameTerm,
+    SearchedName,
+    User,
+    UserManager,
+    UserQuerySet,
+)
 from accounts.models.roles import OWN_ROLES, STAFF_ROLES, Role, StaffRole, rights_of
 from accounts.models.sign_ins import Failures, PushSubscription, SignIn, TokenBatch, TokenVersion
 from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
@@ -18,6 +25,7 @@ __all__ = [
     "Invite",
     "InvitedPerson",
     "KeptName",
+    "MailKind",
     "NameTerm",
     "PushSubscription",
     "Reason",

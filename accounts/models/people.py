@@ -14,6 +14,12 @@ from socialsite.core.media import pictures
 from socialsite.core.search import postings
 
 
+class MailKind(models.IntegerChoices):
+    """Mails that people choose: bits of `User.mails`. The values are stored and never change."""
+
+    SIGN_INS = 1, "sign_ins"
+
+
 class UserQuerySet(models.QuerySet["User"]):
     """Composable filters over people."""
 
@@ -70,6 +76,8 @@ class User(AbstractBaseUser):
     pronouns = models.CharField(max_length=PRONOUNS_MAX, blank=True, default="")
     # The language of mails and of browsers that sign in; empty: each browser has its own.
     language = models.CharField(max_length=10, blank=True, default="")
+    # The mails that the person wants, as bits of `MailKind`.
+    mails = models.PositiveSmallIntegerField(default=MailKind.SIGN_INS)
     # What this reader sees without asking; null: each browser has its own choice.
     unfold_notes = models.BooleanField(null=True, blank=True)
     show_sensitive = models.BooleanField(null=True, blank=True)

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts import actions
 from accounts.api.serializers import EMAIL_MAX
-from accounts.mail import links
-from accounts.models import User
+from accounts.mail import choices, links
+from accounts.models import MailKind, User
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import guarded
 from accounts.views import forms
@@ -22,14 +22,18 @@ from socialsite.core.requests.request_budgets import takes
 
 # A link is a secret: no page may see it in a Referer header, not even our own.
 PRIVATE = "strict-origin"
+# The buttons of the page, besides that of a new address.
+FORMS = ("again", "drop", "remove", "choose")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.ACCOUNT,))
 def show(request: HttpRequest) -> HttpResponse:
-    """Show the address; POST sends a link to a new one or again, drops that one, or removes it."""
+    """Show the address and the chosen mails; POST sends a link, drops, removes or chooses."""
     user, _principal = signed_in(request)
-    wanted = next((name for name in ("again", "drop", "remove") if name in request.POST), "set")
+    wanted = next(
+        (name for name in ("again", "drop", "remove", "choose") if name in request.POST), "set"
+    )
     error = None
     if request.method == "POST":
         try:
@@ -41,6 +45,8 @@ def show(request: HttpRequest) -> HttpResponse:
         "form_errors": {wanted: forms.texts_of(error)},
         "values": {"email": request.POST.get("email", "")[:EMAIL_MAX]},
         "email": user.email,
+        "mails": [(kind.label, title, user.mails & kind) for kind, title in choices.TITLES.items()],
+        "chosen": error is None and "chosen" in request.GET,
         "waiting": user.email_waiting,
         "sent": error is None and "sent" in request.GET and bool(user.email_waiting),
         "removed": error is None and "removed" in request.GET and not user.email,
@@ -54,6 +60,10 @@ def _change(request: HttpRequest, user: User, wanted: str) -> str:
         with contextlib.suppress(errors.NotFound):  # it was confirmed meanwhile: the page shows it
             guarded.send_confirmation_again(request, user)
         return "sent"
+    if wanted == "choose":
+        kinds = [kind for kind in MailKind if f"mail_{kind.label}" in request.POST]
+        actions.choose_mails(user, sum(kinds))
+        return "chosen"
     if wanted == "drop":
         actions.drop_waiting_email(user)
         return "dropped"

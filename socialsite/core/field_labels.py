@@ -103,6 +103,7 @@ LABELS = {
     gettext_noop("links"),
     gettext_noop("logo"),
     gettext_noop("lower"),
+    gettext_noop("mails"),
     gettext_noop("media"),
     gettext_noop("micro max"),
     gettext_noop("mode"),

@@ -43,8 +43,9 @@ ADDRESS = "alice@example.org"
 
 @pytest.fixture
 def alice(make_user) -> User:
-    """A person with an address; the mails about it are sent already."""
+    """A person with an address, who wants no mails about sign-ins; those about it are sent."""
     user = make_user("alice1", email=ADDRESS)
+    actions.choose_mails(user, 0)
     Event.objects.all().delete()
     return user
 

@@ -160,7 +160,13 @@ NOBODY: dict[str, str] = {
     **dict.fromkeys(
         (
             *("login", "login/code", "register", "logout", "recover", "recover/choose"),
-            *("recover/<str:token>", "email/<str:token>", "email/confirm", "settings/email"),
+            *(
+                "recover/<str:token>",
+                "email/<str:token>",
+                "email/off/<str:token>",
+                "email/confirm",
+                "settings/email",
+            ),
             *(
                 "settings/password",
                 "settings/devices",

@@ -541,6 +541,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "feeds/content/previews/actions.py": ("the address of a preview",),
     "feeds/content/previews/addresses.py": ("the address of a preview",),
     "feeds/content/previews/encodings.py": ("the encoding of a page", "an encoding in a header"),
+    "accounts/erasing/verifying.py": OURS,
     "feeds/content/previews/markup.py": (
         "what a page says about itself",
         "a tag of a page",
