@@ -47,7 +47,7 @@ from accounts import devices, email_rules, profile_rules, tokens
 from accounts.api import serializers
 from accounts.credentials import password_rules, two_factor
 from accounts.live import handshake
-from accounts.mail import links
+from accounts.mail import choices, links
 from accounts.naming import lookalikes, name_rules, open_nicknames
 from accounts.naming import search as name_search
 from accounts.request_auth import authentication, service_keys
@@ -400,6 +400,7 @@ PARSERS = [
     Parser("a key of a service", LINE, service),
     Parser("a link of a mail", serializers.TOKEN_MAX, links.read_email),
     Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
+    Parser("a link that ends mails", serializers.TOKEN_MAX, choices.read),
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
     Parser("a ticket", BODY, lambda value: tickets.holder_of(value, "appeal", 300)),
     Parser("the time of a closing", BODY, closing.time_in),
@@ -512,6 +513,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/live/handshake.py": ("a socket's cookies", "a socket's ticket"),
     "accounts/sign_in/challenge.py": ("a solved task", "the salt of a solved task"),
     "accounts/sign_in/known_devices.py": ("a known device",),
+    "accounts/mail/choices.py": ("a link that ends mails",),
     "accounts/mail/links.py": ("a link of a mail", "a signed link", "a link to recover"),
     "socialsite/core/http/ip_addresses.py": ("proxies",),
     "accounts/queries.py": OURS,
