@@ -29,6 +29,8 @@ TASKS: dict[str, dict[str, Any]] = {
     "fetch-previews": _often("feeds.fetch_previews", 5),
     "start-conversions": _often("core.start_conversions", 5),
     "start-exports": _often("site.start_exports", 5),
+    "start-imports": _often("site.start_imports", 5),
+    "purge-imports": {"task": "site.purge_imports", "schedule": timedelta(hours=1)},
     "purge-exports": {"task": "site.purge_exports", "schedule": timedelta(hours=1)},
     "purge-previews": {"task": "feeds.purge_previews", "schedule": timedelta(hours=1)},
     "purge-drafts": {"task": "feeds.purge_drafts", "schedule": timedelta(hours=1)},

@@ -2,8 +2,9 @@
 
 from celery import shared_task
 
-from socialsite import exports
+from socialsite import exports, imports
 from socialsite.core.exports import jobs
+from socialsite.core.imports import jobs as import_jobs
 from socialsite.core.staff_home import day_counts
 from socialsite.staff_home.contents import DAYS
 
@@ -31,3 +32,22 @@ def build_exports() -> None:
 def purge_exports() -> None:
     """Delete the archives that have expired."""
     jobs.purge()
+
+
+@shared_task(name="site.start_imports")
+def start_imports() -> None:
+    """Send a message to the queue of long work if an import is due."""
+    import_jobs.start()
+
+
+@shared_task(name="site.run_imports")
+def run_imports() -> None:
+    """Check, run and undo the imports that are due; the queue of long work has this task."""
+    while import_jobs.work_off(imports.KINDS):
+        pass
+
+
+@shared_task(name="site.purge_imports")
+def purge_imports() -> None:
+    """Delete old imports with their files."""
+    import_jobs.purge()
