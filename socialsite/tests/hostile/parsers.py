@@ -508,13 +508,22 @@ PARSERS = [
 CALLS = {
     *("base36_to_int", "b64decode", "fromisoformat", "ip_address", "ip_network", "loads"),
     *("literal_eval", "normalize", "parse_cookie", "parse_header_parameters", "parse_os"),
-    *("parse_qs", "parse_qsl", "parse_user_agent", "parsedate", "smart_split", "strptime"),
+    *(
+        "parse_qs",
+        "parse_qsl",
+        "parse_user_agent",
+        "parsedate",
+        "reader",
+        "smart_split",
+        "strptime",
+    ),
     *("RegexValidator", "Truncator", "unquote", "unquote_plus", "url_has_allowed_host_and_scheme"),
     *("urlize", "urlparse", "urlsafe_b64decode", "urlsplit", "validate_email", "tokenize"),
 }
 OURS = "texts that this site or its administrator wrote"
 READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/cache/__init__.py": OURS,
+    "accounts/erasing/verifying.py": OURS,
     "socialsite/core/site/__init__.py": OURS,
     "socialsite/core/site/announcements.py": OURS,
     "accounts/devices.py": (
@@ -582,7 +591,6 @@ READERS: dict[str, str | tuple[str, ...]] = {
         *("captions", "a caption", "a caption's place", "a language of captions"),
     ),
     "socialsite/core/imports/tables.py": ("a table to import",),
-    "relations/imports.py": ("a row to import",),
     "socialsite/core/media/videos/probing.py": OURS,
     "socialsite/core/media/videos/sources.py": OURS,
     "socialsite/core/http/ranges.py": ("a range of a file",),
