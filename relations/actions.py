@@ -22,7 +22,7 @@ from relations.pairs import locks, states
 from relations.pairs.states import Action
 from socialsite.core import db, site
 from socialsite.core.db.compiled import compiled, compiled_update
-from socialsite.core.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
+from socialsite.core.errors import Blacklisted, FollowLimit, SelfRelation, UserBanned, UserNotFound
 from socialsite.core.events import publish
 from socialsite.core.models import SiteSettings
 
@@ -56,6 +56,32 @@ def unblock(user: User, target: User) -> Relation | None:
     return _act(user.pk, target.pk, Action.UNBLOCK)
 
 
+# --- imports ------------------------------------------------------------------------------------
+def follow_quietly(user: User, target_id: int) -> int | None:
+    """Follow a person without a notification; return its time (Unix ms), None if nothing changed.
+
+    Raises Blacklisted also if the actor blocks the person.
+    """
+    if states.blocks(states.of(_row.first(user.pk, target_id))):
+        raise Blacklisted
+    return _transition(user.pk, target_id, Action.FOLLOW, quiet=True)[1]
+
+
+def block_at(user: User, target_id: int) -> int | None:
+    """Block a person; return its time (Unix ms), None if nothing changed."""
+    return _transition(user.pk, target_id, Action.BLOCK)[1]
+
+
+def unfollow_of(user: User, target_id: int, at: int) -> None:
+    """End the follow that began at this time (Unix ms), and no later one."""
+    _transition(user.pk, target_id, Action.UNFOLLOW, since=at)
+
+
+def unblock_of(user: User, target_id: int, at: int) -> None:
+    """End the block that began at this time (Unix ms), and no later one."""
+    _transition(user.pk, target_id, Action.UNBLOCK, since=at)
+
+
 @db.atomic
 def end_all(one: int, two: int) -> None:
     """End every follow and block between two people, in both directions.
@@ -70,8 +96,24 @@ def end_all(one: int, two: int) -> None:
             _act(actor, target, Action.UNBLOCK)
 
 
-@db.atomic
 def _act(actor: int, target: int, action: Action, logged: str = "") -> Relation | None:
+    return _transition(actor, target, action, logged)[0]
+
+
+@db.atomic
+def _transition(
+    actor: int,
+    target: int,
+    action: Action,
+    logged: str = "",
+    *,
+    quiet: bool = False,
+    since: int | None = None,
+) -> tuple[Relation | None, int | None]:
+    """Return the actor's relation afterwards, and the time of the transition if there was one.
+
+    With `since`, only the follow or block that began then ends.
+    """
     if actor == target:
         raise SelfRelation
     _check(target, action)
@@ -79,22 +121,20 @@ def _act(actor: int, target: int, action: Action, logged: str = "") -> Relation 
     seen: Relationship | None = _row.first(actor, target)
     state = states.of(seen)
     if states.transition(state, action).mine is state:
-        return state
+        return state, None
     # A block may end follows of both people, an unblock ends none. `following` changes under its
     # owner's lock.
     counters = locks.counters((actor, target) if action is Action.BLOCK else (actor,))
     mine, other = locks.pair(actor, target, make=seen is None)
     before = states.Pair(states.of(mine), states.of(other))
     after = states.transition(before.mine, action)
-    if after == before:
-        return before.mine
-    if (
-        states.follows(after.mine)
-        and not states.follows(before.mine)
-        and _is_full(counters[actor].following)
-    ):
+    is_later = since is not None and since not in (mine.followed_at, mine.blocked_at)
+    if after == before or is_later:
+        return before.mine, None
+    if _begins_follow(before.mine, after.mine) and _is_full(counters[actor].following):
         raise FollowLimit
     now = db.now_ms()
+    mine.quiet |= quiet
     _write(mine, other, after, now, counters)
     db.insert(
         RelationLog(
@@ -109,7 +149,11 @@ def _act(actor: int, target: int, action: Action, logged: str = "") -> Relation 
     )
     _publish_changes(mine, before.mine, after.mine)
     _publish_changes(other, before.other, after.other)
-    return after.mine
+    return after.mine, now
+
+
+def _begins_follow(before: states.State, after: states.State) -> bool:
+    return states.follows(after) and not states.follows(before)
 
 
 def _is_full(following: int) -> bool:
@@ -159,19 +203,21 @@ def _write(
         row.followed_at = (row.followed_at or now) if states.follows(state) else None
         row.fan_since = (row.fan_since or now) if states.is_followed(state) else None
         row.blocked_at = (row.blocked_at or now) if states.blocks(state) else None
+        row.quiet = row.quiet and states.follows(state)
         moved = states.follows(state) - bool(row.counted & counts.FOLLOWING)
         count = counters.get(row.from_user_id)
         if moved and count is not None:
             row.counted ^= counts.FOLLOWING
             counts.move(count, {"following": moved})
-        _update(row.from_user_id, row.to_user_id, *(getattr(row, name) for name in _WRITTEN))
+        values = (getattr(row, name) for name in _WRITTEN)
+        _update(row.from_user_id, row.to_user_id, *values, quiet=row.quiet)
 
 
 @compiled_update
 def _update(
-    from_user: int, to_user: int, *values: int | None
+    from_user: int, to_user: int, *values: int | None, quiet: bool
 ) -> "tuple[QuerySet[Relationship], dict[str, Any]]":
-    return locks.row(from_user, to_user), dict(zip(_WRITTEN, values, strict=True))
+    return locks.row(from_user, to_user), dict(zip(_WRITTEN, values, strict=True), quiet=quiet)
 
 
 def _publish_changes(row: Relationship, before: states.State, after: states.State) -> None:

@@ -48,6 +48,8 @@ class Relationship(models.Model):
     blocked_at = models.BigIntegerField(
         null=True, help_text="time of the block by `from_user`, Unix ms"
     )
+    # The follow by `from_user` came from an import: nobody is notified of it.
+    quiet = models.BooleanField(default=False, db_default=False)
     # Raised by every transition of the pair; both rows have the same number.
     version = models.PositiveIntegerField(default=0)
     # How the row is counted in the counters of from_user (T22): one bit each for following,

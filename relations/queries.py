@@ -88,6 +88,11 @@ def following_ids(user_id: int) -> "QuerySet[Relationship, int]":
     return follows_queryset(user_id).values_list("to_user_id", flat=True)
 
 
+def announced_follows(user_id: int, target_id: int) -> "QuerySet[Relationship]":
+    """Return the follow of a person if that person may be notified of it: not of an import."""
+    return follows_queryset(user_id).filter(to_user_id=target_id, quiet=False)
+
+
 def follower_ids(author_id: int) -> "QuerySet[Relationship, int]":
     """Return the ids of the author's followers, ascending."""
     rows = Relationship.objects.filter(from_user=author_id, relation__in=FOLLOWS_ME)

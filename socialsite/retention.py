@@ -6,8 +6,9 @@ import accounts.retention
 import feeds.retention
 import interactions.retention
 from socialsite.core.exports import jobs
+from socialsite.core.imports import jobs as import_jobs
 from socialsite.core.media import references
-from socialsite.core.models import Export, IdempotencyKey, Media
+from socialsite.core.models import Export, IdempotencyKey, Import, Media
 from socialsite.core.retention import Kept, ms
 
 KEPT: tuple[Kept, ...] = (
@@ -28,6 +29,15 @@ KEPT: tuple[Kept, ...] = (
             Export.objects.exclude(state=Export.State.WAITING).filter(finished_at__lt=ms(before))
         ],
         jobs.purge,
+    ),
+    Kept(
+        "imports",
+        _("Files that you imported, for an undo"),
+        lambda: import_jobs.DAYS,
+        lambda before: [
+            Import.objects.exclude(state__in=import_jobs.BUSY).filter(created_at__lt=ms(before))
+        ],
+        import_jobs.purge,
     ),
     Kept(
         "repeated requests",

@@ -29,6 +29,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "fetch-previews": _often("feeds.fetch_previews", 5),
     "start-conversions": _often("core.start_conversions", 5),
     "start-exports": _often("site.start_exports", 5),
+    "start-imports": _often("site.start_imports", 5),
     "purge-previews": {"task": "feeds.purge_previews", "schedule": timedelta(hours=1)},
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
     "rank-posts": _often("interactions.rank_posts", 300),

@@ -186,6 +186,7 @@ CELERY_TASK_ACKS_LATE = False  # work is claimed by lease in the database; a mes
 CELERY_TASK_ROUTES = {
     "core.convert_videos": {"queue": "video"},
     "site.build_exports": {"queue": "video"},
+    "site.run_imports": {"queue": "video"},
 }
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = 2

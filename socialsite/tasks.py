@@ -2,9 +2,10 @@
 
 from celery import shared_task
 
-from socialsite import exports
+from socialsite import exports, imports
 from socialsite.core import retention
 from socialsite.core.exports import jobs
+from socialsite.core.imports import jobs as import_jobs
 from socialsite.core.staff_home import day_counts
 from socialsite.retention import KEPT
 from socialsite.staff_home.contents import DAYS
@@ -33,3 +34,16 @@ def build_exports() -> None:
 def apply_retention() -> None:
     """Delete what was kept long enough, and report what is kept too long."""
     retention.apply(KEPT)
+
+
+@shared_task(name="site.start_imports")
+def start_imports() -> None:
+    """Send a message to the queue of long work if an import is due."""
+    import_jobs.start()
+
+
+@shared_task(name="site.run_imports")
+def run_imports() -> None:
+    """Check, run and undo the imports that are due; the queue of long work has this task."""
+    while import_jobs.work_off(imports.KINDS):
+        pass

@@ -10,13 +10,14 @@ from feeds.api.urls import person_patterns
 from relations.api.urls import suggestion_patterns
 from socialsite.api.announcements import Announcements, Dismissal
 from socialsite.api.exports import ExportFile, Exports, OneExport
+from socialsite.api.imports import Imports, OneImport, Start, Undo
 from socialsite.api.schema import DocsView, SchemaView
 from socialsite.api.site import OneSite
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
 from socialsite.core.site.documents import Kind
 from socialsite.metrics import metrics
-from socialsite.pages import exports, logo, views, web_app
+from socialsite.pages import exports, imports, logo, views, web_app
 from socialsite.pages.accent import stylesheet
 from socialsite.pages.announcements import dismiss
 from socialsite.pages.content_preferences import reading
@@ -41,6 +42,10 @@ api_v1: list[URLPattern | URLResolver] = [
     path("exports", Exports.as_view()),
     path("exports/<str:export_id>", OneExport.as_view()),
     path("exports/<str:export_id>/file", ExportFile.as_view()),
+    path("imports", Imports.as_view()),
+    path("imports/<str:import_id>", OneImport.as_view()),
+    path("imports/<str:import_id>/start", Start.as_view()),
+    path("imports/<str:import_id>/undo", Undo.as_view()),
     path("site", OneSite.as_view()),
     path("announcements", Announcements.as_view()),
     path("announcements/<str:announcement_id>/dismiss", Dismissal.as_view()),
@@ -70,6 +75,9 @@ urlpatterns = [
     path("announcements/<str:announcement_id>/dismiss", dismiss, name="dismiss_announcement"),
     path("settings/export", exports.show, name="export"),
     path("settings/export/<str:export_id>/file", exports.fetch, name="export_file"),
+    path("settings/import", imports.show, name="import"),
+    path("settings/import/<str:import_id>/start", imports.start, name="import_start"),
+    path("settings/import/<str:import_id>/undo", imports.undo, name="import_undo"),
     path("settings/reading", reading, name="reading"),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

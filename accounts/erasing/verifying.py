@@ -20,9 +20,11 @@ from accounts import erasing
 from socialsite.core import erasing as registry
 from socialsite.core import redis
 from socialsite.core.erasing.own import SCANNED
+from socialsite.core.exports import jobs as exports
+from socialsite.core.imports import files as imports
 from socialsite.core.media import stored_files
 from socialsite.core.media.videos import sources
-from socialsite.core.models import Media, Video, VideoUpload
+from socialsite.core.models import Export, Import, Media, Video, VideoUpload
 
 
 class Found(NamedTuple):
@@ -170,6 +172,10 @@ def _has_row(name: str) -> bool:
         source = Path(name).name.partition(".")[0]
         tables: tuple[Any, ...] = (Video, VideoUpload)
         return any(table.objects.filter(source=source).exists() for table in tables)
+    if name.startswith(f"{exports.FOLDER}/"):
+        return Export.objects.filter(name=Path(name).name.partition(".")[0]).exists()
+    if name.startswith(f"{imports.FOLDER}/"):
+        return Import.objects.filter(name=Path(name).name).exists()
     found = Media.objects.filter(name=stored_files.full_name(name)).first()
     return found is not None and name in found.file_names()
 

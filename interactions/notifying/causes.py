@@ -232,8 +232,8 @@ def of_poll(post_id: int, after: Place = START) -> None:
 
 
 def of_follow(follower_id: int, user_id: int) -> None:
-    """Notify a person of a follower, or remove that."""
-    follows = relations_queries.following_ids(follower_id).filter(to_user_id=user_id)
+    """Notify a person of a follower, or remove that; an imported follow is not notified."""
+    follows = relations_queries.announced_follows(follower_id, user_id)
     sync([Cause(user_id, kinds.FOLLOWED, user_id, 0, follower_id)], follows.exists)
 
 

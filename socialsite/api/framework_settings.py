@@ -39,6 +39,8 @@ SCHEMA: dict[str, Any] = {
         "ActKindEnum": "accounts.models.StaffAct.Kind",
         "AppealStateEnum": "accounts.models.Appeal.State",
         "SignUpStateEnum": "accounts.api.sign_up_serializers.SIGN_UP_STATES",
+        "ImportKindEnum": "socialsite.core.models.Import.Kind",
+        "ImportStateEnum": "socialsite.core.models.Import.State",
         "VideoStateEnum": "socialsite.core.models.Video.State",
     },
 }

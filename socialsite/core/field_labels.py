@@ -33,6 +33,7 @@ LABELS = {
     gettext_noop("avatar name"),
     gettext_noop("banned at"),
     gettext_noop("limited at"),
+    gettext_noop("quiet"),
     gettext_noop("suspended until"),
     gettext_noop("is removed"),
     gettext_noop("is note of staff"),

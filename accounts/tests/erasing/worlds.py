@@ -21,8 +21,16 @@ from interactions import actions as interactions_actions
 from interactions.models import Case, ReportedKind
 from relations.models import Dismissal, SuggestionList
 from socialsite.core.exports import jobs
+from socialsite.core.imports import jobs as imports
 from socialsite.core.media import pictures
-from socialsite.core.models import Announcement, AnnouncementDismissal, IdempotencyKey, VideoUpload
+from socialsite.core.models import (
+    Announcement,
+    AnnouncementDismissal,
+    IdempotencyKey,
+    Import,
+    ImportItem,
+    VideoUpload,
+)
 from socialsite.tests.blocks.block_world import World
 from socialsite.tests.support.pictures import picture
 
@@ -70,6 +78,7 @@ class Everything(World):
         VideoUpload.objects.create(owner_id=who.pk, source="none", size=9, changed_at=0)
         jobs.request(who.pk)
         jobs.work_off(lambda _who, file, _report: file.writelines([b"zq"]))
+        self._imports(who, third)
         avatar, banner, shown, drafted, _unused = self._pictures(who)
         accounts_actions.edit_profile(who, avatar=avatar, banner=banner)
         accounts_actions.take(who, "banner", staff)
@@ -91,6 +100,18 @@ class Everything(World):
         interactions_actions.comment(third, poll.pk, "an answer", self.answered)
         self.plain = feeds_actions.publish(who, content="zqplain").pk
         interactions_actions.note_case(staff, self._case(who.pk), "zqnote about this person")
+
+    @staticmethod
+    def _imports(who: User, third: User) -> None:
+        """A file of the person waits, and both imported the other."""
+        imports.request(who.pk, "follows", BytesIO(b"zq"), 2)
+        for owner, other in ((who, third), (third, who)):
+            made = Import.objects.create(
+                owner_id=owner.pk, kind="follows", state="done", due_at=0, created_at=1
+            )
+            ImportItem.objects.create(
+                import_id=made.pk, row=1, source=other.username, target_id=other.pk, at=1
+            )
 
     @staticmethod
     def _pictures(user: User) -> list[int]:

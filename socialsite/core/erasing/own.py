@@ -9,12 +9,15 @@ from django.db.models import QuerySet
 from socialsite.core import redis
 from socialsite.core.erasing import Eraser, Stage, counted, events_of, one_by_one, register, rows
 from socialsite.core.exports import jobs
+from socialsite.core.imports import jobs as import_jobs
 from socialsite.core.media import references
 from socialsite.core.media.videos import parts
 from socialsite.core.models import (
     AnnouncementDismissal,
     Export,
     IdempotencyKey,
+    Import,
+    ImportItem,
     Media,
     VideoUpload,
 )
@@ -42,6 +45,10 @@ def _archives(user_id: int) -> "QuerySet[Export]":
     return Export.objects.filter(owner_id=user_id)
 
 
+def _imports(user_id: int) -> "QuerySet[Import]":
+    return Import.objects.filter(owner_id=user_id)
+
+
 # --- Redis --------------------------------------------------------------------------------------
 def keys_of(user_id: int) -> Iterator[bytes]:
     """Yield the keys in Redis that name a person. Raises RedisDown."""
@@ -66,6 +73,12 @@ def _erase_keys(user_id: int, limit: int) -> int:
 register(
     Eraser("media", Stage.FILES, _erase_media, counted(_media)),
     Eraser("archives", Stage.FILES, jobs.delete_all, counted(_archives)),
+    Eraser("imports", Stage.FILES, import_jobs.delete_all, counted(_imports)),
+    rows(
+        "imported follows and blocks of the person",
+        Stage.SIGN_INS,
+        lambda user_id: ImportItem.objects.filter(target_id=user_id),
+    ),
     one_by_one(
         "uploads",
         Stage.FILES,
@@ -88,6 +101,8 @@ register(
         "core.Media.owner_id": "media",
         "core.VideoUpload.owner_id": "uploads",
         "core.Export.owner_id": "archives",
+        "core.Import.owner_id": "imports",
+        "core.ImportItem.target_id": "imported follows and blocks of the person",
         "core.IdempotencyKey.user_id": "idempotency keys",
         "core.AnnouncementDismissal.user_id": "dismissed announcements",
         "core.Event.payload": "dead events",
@@ -96,6 +111,8 @@ register(
     texts=(
         "core.Media.alt",
         "core.Media.captions",
+        "core.Import.preview",
+        "core.ImportItem.source",
         "core.SiteDocument.text_en",
         "core.SiteDocument.text_zh_hans",
         "core.Announcement.text_en",

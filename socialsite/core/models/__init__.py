@@ -1,8 +1,9 @@
-"""Tables that no app owns: events, requests, media, archives, and the site itself."""
+"""Tables that no app owns: events, requests, media, archives, imports, and the site itself."""
 
 from socialsite.core.models.days import DayCount
 from socialsite.core.models.events import Event, ScheduledRun
 from socialsite.core.models.exports import Export
+from socialsite.core.models.imports import Import, ImportItem
 from socialsite.core.models.media import Media, Video, VideoUpload
 from socialsite.core.models.requests import Allowance, IdempotencyKey
 from socialsite.core.models.site import (
@@ -21,6 +22,8 @@ __all__ = [
     "Event",
     "Export",
     "IdempotencyKey",
+    "Import",
+    "ImportItem",
     "Media",
     "ScheduledRun",
     "SiteDocument",

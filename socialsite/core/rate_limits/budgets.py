@@ -249,6 +249,7 @@ ACCOUNT = Budget(
 APPEAL = Budget("appeal", "Objections to decisions of staff.", capacity=10, hourly=20)
 EXPORT = Budget("export", "Archives of one's own data.", capacity=3, hourly=1)
 EXPORT_FILE = Budget("export_file", "Fetches of an archive, also of parts.", capacity=60, hourly=60)
+IMPORT = Budget("import", "Imports: uploads, starts and undos.", capacity=20, hourly=20)
 INVITE = Budget("invite", "Invitations made and ended.", capacity=30, hourly=60)
 DEVICES = Budget("devices", "List of devices, and sign-outs of them.", capacity=120, hourly=1200)
 LOGIN = Budget("login", "Log-ins, right or wrong.", capacity=200, hourly=2000, per=Per.ADDRESS)

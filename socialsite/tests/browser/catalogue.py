@@ -192,6 +192,7 @@ VIEWS = (
     View("settings-devices", "/settings/devices"),
     View("settings-sign-ins", "/settings/sign-ins"),
     View("settings-export", "/settings/export"),
+    View("settings-import", "/settings/import"),
     View("settings-prove", "/settings/prove"),
     View("settings-acts", "/settings/acts"),
     View("settings-invites", "/settings/invites", ADMIN),

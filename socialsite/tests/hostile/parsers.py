@@ -63,6 +63,7 @@ from feeds.discovery.tags import queries as tag_queries
 from feeds.models import PostContent
 from feeds.views import composer, drafts, oembed
 from interactions.actions import comments
+from relations import imports as people_imports
 from relations.api import views as relations
 from socialsite.core import positions, text
 from socialsite.core.admin import SEARCH_MAX
@@ -71,6 +72,8 @@ from socialsite.core.errors import AppError
 from socialsite.core.http import api, ip_addresses, ranges, return_addresses
 from socialsite.core.http.json import JsonForAll, OrjsonParser, OrjsonRenderer
 from socialsite.core.http.server import body_limits, header_limits, uvicorn_protocols
+from socialsite.core.imports import tables
+from socialsite.core.imports.kinds import Unreadable
 from socialsite.core.media import picture_limits as media_parts
 from socialsite.core.media import pictures, stored_files, video_links
 from socialsite.core.media.videos import captions
@@ -318,6 +321,14 @@ def parts(value: str) -> None:
     media_parts.check(b"\xff\xd8" + value.encode("latin-1", "replace").replace(b"a", b"\xff"))
 
 
+def table(value: str) -> None:
+    """Read the cells of a table, in one quoted field and in rows."""
+    for given in (value, f'"{value}', "a,b\n" + value.replace("a", "\n")):
+        with suppress(Unreadable):
+            for _cell in tables.cells_of(io.StringIO(given, newline="")):
+                pass
+
+
 def links_shown(value: str) -> None:
     jinja._linked.__wrapped__(value, False)
 
@@ -474,6 +485,8 @@ PARSERS = [
     Parser("captions", captions.BYTES, lambda value: captions.tidied(value.encode())),
     Parser("a caption", captions.BYTES - len(CAPTION), lambda value: caption(value, "")),
     Parser("a caption's place", captions.BYTES - len(CAPTION), lambda value: caption("", value)),
+    Parser("a table to import", tables.ROWS_MAX, table),
+    Parser("a row to import", tables.LINE_MAX, lambda value: people_imports.told(1, value, "a.b")),
     Parser("a language of captions", HEAD, captions.LANGUAGE.fullmatch),
     Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
     Parser("a form", FORM, form),
@@ -496,13 +509,22 @@ PARSERS = [
 CALLS = {
     *("base36_to_int", "b64decode", "fromisoformat", "ip_address", "ip_network", "loads"),
     *("literal_eval", "normalize", "parse_cookie", "parse_header_parameters", "parse_os"),
-    *("parse_qs", "parse_qsl", "parse_user_agent", "parsedate", "smart_split", "strptime"),
+    *(
+        "parse_qs",
+        "parse_qsl",
+        "parse_user_agent",
+        "parsedate",
+        "reader",
+        "smart_split",
+        "strptime",
+    ),
     *("RegexValidator", "Truncator", "unquote", "unquote_plus", "url_has_allowed_host_and_scheme"),
     *("urlize", "urlparse", "urlsafe_b64decode", "urlsplit", "validate_email", "tokenize"),
 }
 OURS = "texts that this site or its administrator wrote"
 READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/cache/__init__.py": OURS,
+    "accounts/erasing/verifying.py": OURS,
     "socialsite/core/site/__init__.py": OURS,
     "socialsite/core/site/announcements.py": OURS,
     "accounts/devices.py": (
@@ -543,7 +565,6 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "feeds/content/previews/actions.py": ("the address of a preview",),
     "feeds/content/previews/addresses.py": ("the address of a preview",),
     "feeds/content/previews/encodings.py": ("the encoding of a page", "an encoding in a header"),
-    "accounts/erasing/verifying.py": OURS,
     "feeds/content/previews/markup.py": (
         "what a page says about itself",
         "a tag of a page",
@@ -571,6 +592,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/core/media/videos/captions.py": (
         *("captions", "a caption", "a caption's place", "a language of captions"),
     ),
+    "socialsite/core/imports/tables.py": ("a table to import",),
     "socialsite/core/media/videos/probing.py": OURS,
     "socialsite/core/media/videos/sources.py": OURS,
     "socialsite/core/http/ranges.py": ("a range of a file",),

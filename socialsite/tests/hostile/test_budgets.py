@@ -305,6 +305,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "appeal": lambda w: w.send("post", "users/me/acts/1/appeal"),
     "export": lambda w: w.send("post", "exports"),
     "export_file": lambda w: w.send("get", "exports/1/file"),
+    "import": lambda w: w.send("post", "imports/1/start"),
     "invite": lambda w: w.send("post", "invites"),
     "devices": lambda w: w.send("get", "auth/devices"),
     "login": lambda w: w.send("post", "auth/login", w.guest),

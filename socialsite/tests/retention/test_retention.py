@@ -14,7 +14,7 @@ from interactions.models import Notification, NotificationReader
 from socialsite import retention, tasks
 from socialsite.core import ids
 from socialsite.core import retention as core_retention
-from socialsite.core.models import Export, IdempotencyKey, Media
+from socialsite.core.models import Export, IdempotencyKey, Import, Media
 from socialsite.core.retention import Kept, ms
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
@@ -77,6 +77,9 @@ MAKERS: dict[str, Callable[[User, datetime], Any]] = {
     ),
     "archives": lambda user, at: Export.objects.create(
         owner_id=user.pk, state="ready", due_at=0, created_at=ms(at), finished_at=ms(at)
+    ),
+    "imports": lambda user, at: Import.objects.create(
+        owner_id=user.pk, kind="follows", state="done", due_at=0, created_at=ms(at)
     ),
     "repeated requests": lambda user, at: IdempotencyKey.objects.create(
         user_id=user.pk, key=str(at), fingerprint="f", created_at=at

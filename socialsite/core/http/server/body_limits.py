@@ -20,6 +20,8 @@ FILES = 12 * KILO * KILO
 VIDEO = 101 * KILO * KILO
 # A part of a video that is sent in parts.
 VIDEO_PART = 4 * KILO * KILO
+# A file to import, with its form.
+IMPORT = 5 * KILO * KILO
 # An article has 50,000 characters; each takes 12 bytes as two `\\uXXXX` or percent-encoded.
 ARTICLE = 700 * KILO
 OTHER = 256 * KILO
@@ -46,6 +48,8 @@ TABLE = (
     Row("POST", "/api/v1/media/videos", MULTIPART, VIDEO),
     Row("PATCH", "/api/v1/media/uploads/{id}", "", VIDEO_PART),
     Row("POST", "/videos", MULTIPART, VIDEO),  # a page without JavaScript
+    Row("POST", "/api/v1/imports", MULTIPART, IMPORT),
+    Row("POST", "/settings/import", MULTIPART, IMPORT),
     Row("POST", "/posts", MULTIPART, FILES),  # the composer with its pictures
     Row("POST", "/settings/profile", MULTIPART, FILES),  # avatar and banner
     Row("POST", "/posts", "", ARTICLE),

@@ -1,0 +1,68 @@
+"""Uploaded files that wait for their import, below MEDIA_ROOT; no address leads to them."""
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+
+from socialsite.core.errors import PayloadTooLarge
+from socialsite.core.media import disk_space
+from socialsite.core.runtime import data_dir
+
+FOLDER = "imports"
+# Bytes of a table.
+TABLE_MAX = 4 * 1024 * 1024
+COPY_BYTES = 1024 * 1024
+
+
+def folder() -> Path:
+    """Return the directory of the files; creates it."""
+    path = Path(settings.MEDIA_ROOT) / FOLDER
+    path.mkdir(mode=data_dir.OWN_DIR, parents=True, exist_ok=True)
+    return path
+
+
+def path_of(name: str) -> Path:
+    """Return the path of a file."""
+    return folder() / name
+
+
+def store(upload: IO[bytes], size: int) -> str:
+    """Store an upload and return its random name. Raises PayloadTooLarge, Unavailable."""
+    if size > TABLE_MAX:
+        raise PayloadTooLarge
+    name = secrets.token_hex(16)
+    path = path_of(name)
+    upload.seek(0)
+    try:
+        with disk_space.room(), open(path, "xb", opener=_own_file) as file:
+            shutil.copyfileobj(upload, file, COPY_BYTES)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return name
+
+
+def _own_file(path: str, flags: int) -> int:
+    return os.open(path, flags, data_dir.OWN_FILE)
+
+
+def remove(name: str) -> None:
+    """Remove a file; "" has none."""
+    if name:
+        path_of(name).unlink(missing_ok=True)
+
+
+def old_names(before: int) -> Iterator[str]:
+    """Yield the names of the files that are older than a time in Unix ms."""
+    for path in folder().iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime * 1000 < before:
+                yield path.name

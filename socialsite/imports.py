@@ -1,0 +1,12 @@
+"""Imports of a person's own data: all of their kinds."""
+
+from collections.abc import Mapping
+
+import relations.imports
+from socialsite.core.imports.kinds import Kind
+from socialsite.core.models import Import
+
+KINDS: Mapping[str, Kind] = {
+    Import.Kind.FOLLOWS.value: relations.imports.FOLLOWS,
+    Import.Kind.BLOCKS.value: relations.imports.BLOCKS,
+}
