@@ -31,6 +31,7 @@ from accounts.actions.moderation import (
     unsuspend,
     warn,
 )
+from accounts.actions.passkeys import add_passkey, remove_passkey, use_passkey
 from accounts.actions.people import register
 from accounts.actions.presence import touch
 from accounts.actions.profile import (
@@ -91,6 +92,7 @@ __all__ = [
     "Proof",
     "Reversal",
     "accept_terms",
+    "add_passkey",
     "announce",
     "appeal",
     "approve",
@@ -142,6 +144,7 @@ __all__ = [
     "refuse_appeal",
     "register",
     "remove_email",
+    "remove_passkey",
     "renew_recovery_codes",
     "reopen",
     "request_account",
@@ -164,5 +167,6 @@ __all__ = [
     "undo",
     "unlimit",
     "unsuspend",
+    "use_passkey",
     "warn",
 ]

@@ -326,6 +326,18 @@ _WRITERS: dict[str, Writer] = {
     Act.OTP_RECOVERY: _two_factor_changed(
         gettext_lazy("A recovery code of your account @%(name)s on %(site)s was used.")
     ),
+    Act.PASSKEY_ADD: _two_factor_changed(
+        gettext_lazy("A passkey was added to your account @%(name)s on %(site)s.")
+    ),
+    Act.PASSKEY_REMOVE: _two_factor_changed(
+        gettext_lazy("A passkey was removed from your account @%(name)s on %(site)s.")
+    ),
+    Act.PASSKEY_COPY: _two_factor_changed(
+        gettext_lazy(
+            "A log-in to your account @%(name)s on %(site)s was refused, since somebody seems to"
+            " have copied its passkey. Remove this passkey."
+        )
+    ),
 }
 
 

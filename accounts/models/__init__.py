@@ -4,7 +4,14 @@ from accounts.models.audit import AuditEntry
 from accounts.models.closing import Closing, KeptName
 from accounts.models.people import NameTerm, SearchedName, User, UserManager, UserQuerySet
 from accounts.models.roles import OWN_ROLES, STAFF_ROLES, Role, StaffRole, rights_of
-from accounts.models.sign_ins import Failures, PushSubscription, SignIn, TokenBatch, TokenVersion
+from accounts.models.sign_ins import (
+    Failures,
+    Passkey,
+    PushSubscription,
+    SignIn,
+    TokenBatch,
+    TokenVersion,
+)
 from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
 from accounts.models.staff_acts import Appeal, Reason, StaffAct
 
@@ -19,6 +26,7 @@ __all__ = [
     "InvitedPerson",
     "KeptName",
     "NameTerm",
+    "Passkey",
     "PushSubscription",
     "Reason",
     "Role",
