@@ -318,7 +318,10 @@ _WRITERS: dict[str, Writer] = {
         gettext_lazy("Two-factor sign-in was turned off for your account @%(name)s on %(site)s.")
     ),
     Act.OTP_RESET: _two_factor_changed(
-        gettext_lazy("Staff removed two-factor sign-in from your account @%(name)s on %(site)s.")
+        gettext_lazy(
+            "Staff removed two-factor sign-in and all passkeys from your account @%(name)s on"
+            " %(site)s."
+        )
     ),
     Act.OTP_CODES: _two_factor_changed(
         gettext_lazy("New recovery codes were generated for your account @%(name)s on %(site)s.")

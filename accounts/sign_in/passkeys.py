@@ -158,4 +158,6 @@ def _device(user: User, principal: Principal) -> str:
 
 def _check_available() -> None:
     if not passkeys.is_available():
-        raise InvalidInput(_("Passkeys need HTTPS and a domain name, which this site has not."))
+        raise InvalidInput(
+            _("Passkeys need HTTPS and a domain name, which this site does not have.")
+        )
