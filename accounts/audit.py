@@ -60,6 +60,9 @@ class Act(models.TextChoices):
     OTP_OFF = "otp_off", _("turned two-factor sign-in off")
     OTP_CODES = "otp_codes", _("generated new recovery codes")
     OTP_RECOVERY = "otp_recovery", _("used a recovery code")
+    PASSKEY_ADD = "passkey_add", _("added a passkey")
+    PASSKEY_REMOVE = "passkey_remove", _("removed a passkey")
+    PASSKEY_COPY = "passkey_copy", _("was refused with a passkey that seems to be copied")
 
 
 def note(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext_lazy as _
 
 from accounts import devices, staff_acts
-from accounts.models import Invite, SignIn, StaffAct, User
+from accounts.models import Invite, Passkey, SignIn, StaffAct, User
 from socialsite.core import ids
 from socialsite.core.exports.archives import file_of
 from socialsite.core.exports.parts import Field, Part, Record, in_steps
@@ -89,6 +89,28 @@ SIGN_INS = Part(
 )
 
 
+def _passkeys(user_id: int) -> Iterator[Record]:
+    for step in in_steps(Passkey.objects.filter(user=user_id), "id"):
+        for row in step:
+            yield {
+                "name": row.name,
+                "created_at": iso_of(row.created_at),
+                "last_used": row.last_used and iso_of(row.last_used),
+            }
+
+
+PASSKEYS = Part(
+    "passkeys",
+    _("Passkeys"),
+    {
+        "name": Field("string", ""),
+        "created_at": Field("string", ""),
+        "last_used": Field("string|null", "time of the last log-in with it"),
+    },
+    _passkeys,
+)
+
+
 def _decisions(user_id: int) -> Iterator[Record]:
     rows = StaffAct.objects.filter(user=user_id).select_related("appeal")
     for step in in_steps(rows, "id"):
@@ -138,4 +160,4 @@ INVITES = Part(
     },
     _invites,
 )
-PARTS = (PROFILE, SIGN_INS, DECISIONS, INVITES)
+PARTS = (PROFILE, SIGN_INS, PASSKEYS, DECISIONS, INVITES)

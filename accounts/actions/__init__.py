@@ -32,6 +32,7 @@ from accounts.actions.moderation import (
     unsuspend,
     warn,
 )
+from accounts.actions.passkeys import add_passkey, remove_passkey, use_passkey
 from accounts.actions.people import register
 from accounts.actions.presence import touch
 from accounts.actions.profile import (
@@ -92,6 +93,7 @@ __all__ = [
     "Proof",
     "Reversal",
     "accept_terms",
+    "add_passkey",
     "announce",
     "appeal",
     "approve",
@@ -145,6 +147,7 @@ __all__ = [
     "refuse_appeal",
     "register",
     "remove_email",
+    "remove_passkey",
     "renew_recovery_codes",
     "reopen",
     "request_account",
@@ -167,5 +170,6 @@ __all__ = [
     "undo",
     "unlimit",
     "unsuspend",
+    "use_passkey",
     "warn",
 ]

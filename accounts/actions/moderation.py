@@ -27,7 +27,7 @@ from accounts.events import (
     UserLimited,
     UserUnbanned,
 )
-from accounts.models import StaffAct, User
+from accounts.models import Passkey, StaffAct, User
 from socialsite.core import db, ids
 from socialsite.core.errors import InvalidInput, NotFound
 from socialsite.core.events import publish
@@ -292,13 +292,14 @@ def force_offline(user: User, actor: User | None = None, address: str = "") -> N
 
 @fenced
 def reset_two_factor(user: User, actor: User | None = None, address: str = "") -> None:
-    """Remove the second factor of a person who lost device and recovery codes; admins only.
+    """Remove the second factor and the passkeys of a person who lost their devices; admins only.
 
     The sign-ins go on, since they are no weaker than before. The next log-in needs only the
     password.
     """
     locked_batch(user)
     check_over(actor, user)
-    if two_factor.remove(user):
+    had_passkeys = Passkey.objects.filter(user=user.pk).delete()[0] > 0
+    if two_factor.remove(user) or had_passkeys:
         note(actor, Act.OTP_RESET, "user", user.pk, address=address)
         write_of(Act.OTP_RESET, user)

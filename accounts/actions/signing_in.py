@@ -13,12 +13,13 @@ from accounts.actions.revocation import fenced, locked_batch
 from accounts.credentials import passwords, two_factor
 from accounts.events import UserSignedIn
 from accounts.mail import choices
-from accounts.models import MailKind, SignUpRequest, TokenBatch, TokenVersion, User
+from accounts.models import MailKind, Passkey, SignUpRequest, TokenBatch, TokenVersion, User
 from accounts.tokens import TokenPair
 from socialsite.core import db
 from socialsite.core.errors import (
     ApprovalPending,
     OtpRequired,
+    PasskeyRefused,
     PasswordNotCorrected,
     Suspended,
     UserNotFound,
@@ -28,10 +29,15 @@ from socialsite.core.events import publish
 
 
 class Proof(NamedTuple):
-    """Proof shown before a sign-in: the checked password's hash; whether a code was checked."""
+    """Proof shown before a sign-in.
+
+    `password` is the hash of the account's password at that time. `code` says whether a second
+    factor was checked, `passkey` which passkey was; 0 for none.
+    """
 
     password: str
     code: bool
+    passkey: int = 0
 
 
 def check_password(username: str, password: str) -> User:
@@ -96,8 +102,9 @@ def sign_in(
     """Issue a pair for a client; sign-ins that may not coexist with it end.
 
     The `proof` must still be valid under the lock: a log-in that began with the old
-    password fails after its change, like a refresh (T5). Raises PasswordNotCorrected, OtpRequired
-    UserBanned or Suspended for changes in the meantime, and AccountClosing for a closed account.
+    password fails after its change, like a refresh (T5), and one by a passkey after its removal.
+    Raises PasswordNotCorrected, PasskeyRefused, OtpRequired, UserBanned or Suspended for changes in
+    the meantime, and AccountClosing for a closed account.
     """
     batch = locked_batch(user)
     current = admitted(user, proof)
@@ -109,15 +116,22 @@ def sign_in(
 def admitted(user: User, proof: Proof | None) -> User:
     """Return the person as they are now, open or closed. The caller holds the lock.
 
-    Raises UserBanned, Suspended, PasswordNotCorrected or OtpRequired if the proof does not do.
+    Raises UserBanned, Suspended, PasswordNotCorrected, PasskeyRefused or OtpRequired if the proof
+    does not do.
     """
     current = User.objects.get(pk=user.pk)
     check_admitted(current)
     if proof and proof.password != current.password:
         raise PasswordNotCorrected
+    if proof and proof.passkey and not _has_passkey(current, proof.passkey):
+        raise PasskeyRefused
     if proof and not proof.code and two_factor.is_on(current):
         raise OtpRequired
     return current
+
+
+def _has_passkey(user: User, passkey_id: int) -> bool:
+    return Passkey.objects.filter(pk=passkey_id, user=user.pk).exists()
 
 
 def enter(user: User, batch: TokenBatch, client: str, user_agent: str, address: str) -> TokenPair:

@@ -19,7 +19,7 @@ from accounts.actions.moderation import PARTS
 from accounts.admin import descriptions, roles
 from accounts.admin.acts import ActsAdmin
 from accounts.admin.staff_acts import GroundsForm, SuspensionForm, WarningForm
-from accounts.credentials import two_factor
+from accounts.credentials import passkeys, two_factor
 from accounts.models import User
 from accounts.naming import search as name_search
 from accounts.request_auth.requests import staff_of
@@ -297,7 +297,7 @@ class UserAdmin(ActsAdmin):
                 "may_act": is_below and viewer.may(Right.PEOPLE),
                 "may_administer": is_below and viewer.is_superuser,
                 "may_change_roles": roles.may_change(viewer, user),
-                "has_two_factor": two_factor.is_on(user),
+                "has_two_factor": two_factor.is_on(user) or passkeys.number_of(user) > 0,
                 "devices": descriptions.devices_of(user, viewer),
                 "acts": descriptions.acts_about(user, viewer),
             } | (extra_context or {})

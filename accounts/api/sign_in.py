@@ -52,7 +52,7 @@ class Register(OpenView):
         found = flow.sign_up(request._request, solution=data.pop("challenge"), **data)
         if isinstance(found, SignUpRequest):
             return Response({"state": found.state}, status=202)
-        return Response(_answer(*found), status=201)
+        return Response(answer(*found), status=201)
 
 
 class Challenge(OpenView):
@@ -90,7 +90,7 @@ class Login(OpenView):
         """Sign in; an older sign-in of the same kind of device ends."""
         data = api.read(serializers.LoginSerializer, request.data)
         user, pair = flow.log_in(request._request, code=data.pop("otp"), **data)
-        return Response(_answer(user, pair))
+        return Response(answer(user, pair))
 
 
 class Reopen(OpenView):
@@ -115,7 +115,7 @@ class Reopen(OpenView):
         data = api.read(serializers.LoginSerializer, request.data)
         user, pair = flow.log_in(request._request, code=data.pop("otp"), reopens=True, **data)
         user.refresh_from_db()
-        return Response(_answer(user, pair))
+        return Response(answer(user, pair))
 
 
 class Refresh(OpenView):
@@ -150,5 +150,6 @@ class Logout(APIView):
         return Response(status=204)
 
 
-def _answer(user: User, pair: TokenPair) -> Body:
+def answer(user: User, pair: TokenPair) -> Body:
+    """Return the person and their tokens."""
     return {"user": own_body(user), **pair._asdict()}

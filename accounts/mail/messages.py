@@ -338,13 +338,28 @@ _WRITERS: dict[str, Writer] = {
         gettext_lazy("Two-factor sign-in was turned off for your account @%(name)s on %(site)s.")
     ),
     Act.OTP_RESET: _two_factor_changed(
-        gettext_lazy("Staff removed two-factor sign-in from your account @%(name)s on %(site)s.")
+        gettext_lazy(
+            "Staff removed two-factor sign-in and all passkeys from your account @%(name)s on"
+            " %(site)s."
+        )
     ),
     Act.OTP_CODES: _two_factor_changed(
         gettext_lazy("New recovery codes were generated for your account @%(name)s on %(site)s.")
     ),
     Act.OTP_RECOVERY: _two_factor_changed(
         gettext_lazy("A recovery code of your account @%(name)s on %(site)s was used.")
+    ),
+    Act.PASSKEY_ADD: _two_factor_changed(
+        gettext_lazy("A passkey was added to your account @%(name)s on %(site)s.")
+    ),
+    Act.PASSKEY_REMOVE: _two_factor_changed(
+        gettext_lazy("A passkey was removed from your account @%(name)s on %(site)s.")
+    ),
+    Act.PASSKEY_COPY: _two_factor_changed(
+        gettext_lazy(
+            "A log-in to your account @%(name)s on %(site)s was refused, since somebody seems to"
+            " have copied its passkey. Remove this passkey."
+        )
     ),
 }
 

@@ -11,7 +11,14 @@ from accounts.models.people import (
     UserQuerySet,
 )
 from accounts.models.roles import OWN_ROLES, STAFF_ROLES, Role, StaffRole, rights_of
-from accounts.models.sign_ins import Failures, PushSubscription, SignIn, TokenBatch, TokenVersion
+from accounts.models.sign_ins import (
+    Failures,
+    Passkey,
+    PushSubscription,
+    SignIn,
+    TokenBatch,
+    TokenVersion,
+)
 from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
 from accounts.models.staff_acts import Appeal, Reason, StaffAct
 
@@ -27,6 +34,7 @@ __all__ = [
     "KeptName",
     "MailKind",
     "NameTerm",
+    "Passkey",
     "PushSubscription",
     "Reason",
     "Role",

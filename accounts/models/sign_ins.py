@@ -75,6 +75,35 @@ class SignIn(models.Model):
         return f"sign-in of {self.user_id} on {self.client}"
 
 
+class Passkey(models.Model):
+    """A passkey of a person: what the site needs to check a log-in with it; no secret."""
+
+    NAME_MAX = 50
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    # The id has up to 1023 bytes, too many for a unique index. So its SHA-256 is unique.
+    credential_id = models.BinaryField()
+    credential_hash = models.CharField(max_length=64, unique=True)
+    public_key = models.BinaryField()
+    # The signatures that the authenticator made; 0 for one that does not count.
+    sign_count = models.PositiveBigIntegerField(default=0)
+    name = models.CharField(max_length=NAME_MAX)
+    # How browsers reach the authenticator; they are told at the next log-in.
+    transports = models.JSONField(default=list, blank=True)
+    # Whether its owner's other devices have a copy, made by a password manager.
+    backed_up = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_used = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = gettext_lazy("passkey")
+        verbose_name_plural = gettext_lazy("passkeys")
+
+    def __str__(self) -> str:
+        return f"passkey {self.pk} of {self.user_id}"
+
+
 class TokenBatch(models.Model):
     """Token numbers that all clients of a person share."""
 

@@ -4,7 +4,8 @@ A log-in checks the password (`begin`), then the code and issues a pair (`finish
 `sign_in` ends the sign-ins that the new one replaces, and closes their sockets.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from django.http import HttpRequest
 
@@ -39,13 +40,22 @@ def log_in(
     needs a newer one than this and than the person accepted before.
     """
     user = begin(request, username, password)
+    with accepting(request, user, terms):
+        return user, finish(request, user, client, code, reopens=reopens)
+
+
+@contextmanager
+def accepting(request: HttpRequest, user: User, terms: int) -> Iterator[None]:
+    """Check before a log-in that the terms are accepted, and note the acceptance after it.
+
+    Raises TermsNotAccepted, before a code is used up.
+    """
     is_behind = user.terms_accepted < site.current().terms_needed
     if is_behind:
-        actions.check_terms(terms)  # before a code is used up
-    pair = finish(request, user, client, code, reopens=reopens)
+        actions.check_terms(terms)
+    yield
     if is_behind:
         actions.accept_terms(user, terms, ip_addresses.address_of(request))
-    return user, pair
 
 
 def begin(request: HttpRequest, username: str, password: str) -> User:
@@ -82,13 +92,19 @@ def finish(
     coded = check_code(request, user, code)
     if reopens:
         return reopen(request, user, client, coded=coded)
-    return _issue(request, user, client, Proof(user.password, coded))
+    return issue(request, user, client, Proof(user.password, coded))
 
 
-def reopen(request: HttpRequest, user: User, client: str, *, coded: bool) -> TokenPair:
-    """Open a closed account again, and sign in, after the checks of password and code."""
+def reopen(
+    request: HttpRequest, user: User, client: str, *, coded: bool, passkey: int = 0
+) -> TokenPair:
+    """Open a closed account again, and sign in, after the checks of password and code.
+
+    `passkey` is the one that was checked instead of them.
+    """
     user_agent, address = devices.user_agent_of(request), ip_addresses.address_of(request)
-    return actions.reopen(user, client, user_agent, address, Proof(user.password, coded))
+    proof = Proof(user.password, coded, passkey)
+    return actions.reopen(user, client, user_agent, address, proof)
 
 
 def check_code(request: HttpRequest, user: User, code: str) -> bool:
@@ -160,7 +176,7 @@ def sign_up(
             invite=invite,
             needs_invite=needs_invite,
         )
-    return user, _issue(request, user, client)
+    return user, issue(request, user, client)
 
 
 def _way_in(invite: str) -> tuple[bool, bool]:
@@ -176,7 +192,7 @@ def _way_in(invite: str) -> tuple[bool, bool]:
     return mode == SignUp.APPROVAL and not invited, mode != SignUp.OPEN and invited
 
 
-def _issue(request: HttpRequest, user: User, client: str, proof: Proof | None = None) -> TokenPair:
+def issue(request: HttpRequest, user: User, client: str, proof: Proof | None = None) -> TokenPair:
     """Sign in the device of a request, without further checks."""
     user_agent, address = devices.user_agent_of(request), ip_addresses.address_of(request)
     return actions.sign_in(user, client, user_agent, address, proof)

@@ -116,7 +116,13 @@ def reopen(request: HttpRequest) -> HttpResponse:
     if holder is not None:
         try:
             request_budgets.spend(request)
-            pair = flow.reopen(request, holder.user, forms.browser(request), coded=holder.coded)
+            pair = flow.reopen(
+                request,
+                holder.user,
+                forms.browser(request),
+                coded=holder.coded,
+                passkey=holder.passkey,
+            )
             return forms.entered(request, pair)
         except errors.OtpRequired:
             pass  # turned on since

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
@@ -11,13 +12,15 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from accounts import devices, queries, sign_out_reasons, tokens
+from accounts.api.passkey_serializers import CREDENTIAL_MAX, AssertionSerializer
 from accounts.api.serializers import INPUT_MAX
-from accounts.credentials import password_rules
+from accounts.credentials import passkeys, password_rules
 from accounts.naming import name_rules
 from accounts.request_auth import cookies
 from accounts.sign_in import known_devices
 from accounts.tokens import TokenPair
 from socialsite.core import errors
+from socialsite.core.http import api
 from socialsite.core.ids import number_of
 
 # Characters of a field that a form shows again after a mistake.
@@ -38,6 +41,7 @@ SHOWN = (
     errors.QuotaExceeded,
     errors.TermsNotAccepted,
     errors.ChallengeNeeded,
+    errors.PasskeyRefused,
 )
 
 
@@ -93,6 +97,16 @@ def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[
     return values
 
 
+def credential(request: HttpRequest) -> dict[str, Any]:
+    """Return the answer of a passkey, which a script wrote into the form. Raises InvalidInput."""
+    text = request.POST.get("credential", "")
+    try:
+        found = orjson.loads(text if len(text) <= CREDENTIAL_MAX else "")
+    except orjson.JSONDecodeError:
+        raise errors.InvalidInput from None
+    return api.read(AssertionSerializer, found)
+
+
 def number(request: HttpRequest, name: str) -> int:
     """Return a field of the form that a page fills in with a number; 0 for anything else."""
     return number_of(request.POST.get(name, "")) or 0
@@ -118,6 +132,7 @@ def form(
         "name_lengths": name_rules.NAME_LENGTHS,
         "nickname_hint": name_rules.nickname_hint(),
         "ways": sign_out_reasons.ways(),
+        "passkeys_available": passkeys.is_available(),
     }
     return page(request, template, context, error)
 

@@ -1,4 +1,4 @@
-"""Tickets in forms: they prove that a person's current password was entered correctly just now.
+"""Tickets in forms: they prove that a person's password or passkey was checked just now.
 
 A ticket serves one purpose: that for an appeal does not log anybody in.
 """
@@ -15,15 +15,18 @@ Purpose = Literal["login-code", "appeal", "reopen"]
 
 
 class Holder(NamedTuple):
-    """The person of a ticket, and whether the second factor was checked too."""
+    """The person of a ticket, whether the second factor was checked too, and the passkey or 0."""
 
     user: User
     coded: bool
+    passkey: int = 0
 
 
-def for_person(user: User, purpose: Purpose, *, coded: bool = False) -> str:
-    """Return a ticket which proves that this person's password was just checked."""
+def for_person(user: User, purpose: Purpose, *, coded: bool = False, passkey: int = 0) -> str:
+    """Return a ticket which proves that this person's password, or passkey, was just checked."""
     claims = {"user": user.pk, "password": _password_hash(user), "coded": coded}
+    if passkey:
+        claims["passkey"] = passkey
     return signing.dumps(claims, salt=_salt(purpose))
 
 
@@ -36,7 +39,7 @@ def holder_of(ticket: str, purpose: Purpose, seconds: int) -> Holder | None:
     user = User.objects.filter(pk=claims["user"]).first()
     if user is None or not secrets.compare_digest(claims["password"], _password_hash(user)):
         return None
-    return Holder(user, claims.get("coded", False))
+    return Holder(user, claims.get("coded", False), claims.get("passkey", 0))
 
 
 def _salt(purpose: Purpose) -> str:

@@ -4,6 +4,9 @@ Between password and code, the form contains a signed ticket. It proves that thi
 password was entered correctly within TICKET_SECONDS. It is valid for nothing else.
 """
 
+from typing import Any
+
+import orjson
 import segno
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -11,15 +14,18 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts import sign_in_log
+from accounts.credentials import passkeys as credentials
 from accounts.credentials import two_factor
-from accounts.models import User
+from accounts.models import Passkey, User
 from accounts.request_auth.authentication import signed_in
-from accounts.sign_in import flow, guarded
+from accounts.sign_in import flow, guarded, passkeys
 from accounts.views import closing, forms, tickets
 from socialsite.core import errors
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
 from socialsite.core.requests.request_budgets import takes
+from socialsite.core.times import iso_of
 
 TICKET_SECONDS = 300
 SHOWN = (*forms.SHOWN, errors.OtpNotCorrected)
@@ -31,7 +37,14 @@ def code_form(
 ) -> HttpResponse:
     """Show the code form to a person whose password was right."""
     texts = forms.texts_of(error)
-    context = {"form_errors": texts, "next": forms.next_of(request), "ticket": ticket}
+    holder = tickets.holder_of(ticket, "login-code", TICKET_SECONDS)
+    options = passkeys.options_for_code(holder.user) if holder else None
+    context = {
+        "form_errors": texts,
+        "next": forms.next_of(request),
+        "ticket": ticket,
+        "passkey_options": orjson.dumps(options).decode() if options else "",
+    }
     return forms.page(request, "accounts/two_factor_login.html", context, error)
 
 
@@ -50,8 +63,13 @@ def login(request: HttpRequest) -> HttpResponse:
         return forms.form(request, "accounts/login.html", ("username",), late)
     try:
         request_budgets.spend(request)
-        code = forms.fields(request, "otp")["otp"]
-        pair = flow.finish(request, holder.user, forms.browser(request), code)
+        if "credential" in request.POST:
+            credential = forms.credential(request)
+            proof = passkeys.prove_code(request, holder.user, credential)
+            pair = passkeys.enter(request, holder.user, forms.browser(request), proof)
+        else:
+            code = forms.fields(request, "otp")["otp"]
+            pair = flow.finish(request, holder.user, forms.browser(request), code)
         return forms.entered(request, pair)
     except errors.AccountClosing as error:
         ticket = tickets.for_person(holder.user, "reopen", coded=True)
@@ -140,10 +158,24 @@ def _page(
         "codes_left": two_factor.codes_left(user) if is_on else 0,
         "set_up": set_up,
         "qr": _qr(set_up.url) if set_up else "",
+        "passkeys": [_passkey(row) for row in credentials.of_person(user)],
+        "passkeys_available": credentials.is_available(),
+        "passkeys_max": credentials.MAX,
+        "is_fresh": sign_in_log.is_fresh(user.pk, signed_in(request)[1].client),
         "form_errors": {where: forms.texts_of(error)},
         "next": forms.next_of(request),
     }
     return forms.page(request, "accounts/two_factor.html", context, error)
+
+
+def _passkey(row: Passkey) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "backed_up": row.backed_up,
+        "created_at": iso_of(row.created_at),
+        "last_used": row.last_used and iso_of(row.last_used),
+    }
 
 
 def _qr(text: str) -> str:

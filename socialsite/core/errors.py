@@ -331,3 +331,10 @@ class FreshLoginNeeded(AppError):
 
     code, name, status = 41, "FRESH_LOGIN_NEEDED", 403
     message = _("For your safety, please log in again first.")
+
+
+class PasskeyRefused(AppError):
+    """A passkey is unknown, removed, not of this person, or its answer is wrong or late."""
+
+    code, name, status = 42, "PASSKEY_REFUSED", 401
+    message = _("This passkey does not work here. Try again, or log in with your password.")

@@ -5,13 +5,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import actions, queries
-from accounts.credentials import two_factor
+from accounts.credentials import passkeys, two_factor
 
 
 class Command(BaseCommand):
-    """Remove the second factor of a person."""
+    """Remove the second factor and the passkeys of a person."""
 
-    help = "Remove a person's second factor; afterwards log-in needs only the password."
+    help = (
+        "Remove a person's second factor and passkeys; afterwards log-in needs only the password."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the username."""
@@ -22,7 +24,7 @@ class Command(BaseCommand):
         user = queries.any_by_name(options["username"])
         if user is None:
             raise CommandError(f"There is no user named {options['username']}.")
-        if not two_factor.is_on(user):
-            raise CommandError(f"{user} has no second factor.")
+        if not (two_factor.is_on(user) or passkeys.number_of(user)):
+            raise CommandError(f"{user} has neither a second factor nor a passkey.")
         actions.reset_two_factor(user)
         self.stdout.write(f"{user} now logs in with the password only.")

@@ -12,7 +12,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions as accounts_actions
 from accounts import erasing
-from accounts.models import Closing, Invite, InvitedPerson, SignUpRequest, User
+from accounts.models import Closing, Invite, InvitedPerson, Passkey, SignUpRequest, User
 from feeds import actions as feeds_actions
 from feeds.content.polls.definition import Given
 from feeds.discovery.tags import actions as tag_actions
@@ -50,6 +50,9 @@ class Everything(World):
         accounts_actions.sign_in(who, client="other")
         StaticToken.objects.create(device=StaticDevice.objects.create(user=who), token="x")
         TOTPDevice.objects.create(user=who)
+        Passkey.objects.create(
+            user=who, credential_id=b"zq", credential_hash="zq", public_key=b"zq", name="zq"
+        )
         invite = Invite.objects.create(maker=who, ends_at=datetime.now(UTC))
         InvitedPerson.objects.create(user=third, invite=invite)
         of_third = Invite.objects.create(maker=third, ends_at=datetime.now(UTC))

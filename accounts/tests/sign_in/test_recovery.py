@@ -400,7 +400,7 @@ def test_changes_of_two_factor_send_a_mail_to_the_address(
         "New recovery codes were generated for your account @alice1",
         "was turned off for your account @alice1",
         "was turned on for your account @alice1",
-        "Staff removed two-factor sign-in from your account @alice1",
+        "Staff removed two-factor sign-in and all passkeys from your account @alice1",
     ]
     for person in (make_user("bobby1"), alice):
         actions.sign_in(person, "linux")

@@ -33,7 +33,7 @@ class Per(StrEnum):
     HERE = "account and address"
     DEVICE = "account and browser"
     HOST = "host of a link"
-    SOLUTION = "solution"
+    SOLUTION = "solution or challenge"
 
 
 class Store(StrEnum):

@@ -33,10 +33,11 @@ SIGN_UP_NETWORK = Budget(
     per=Per.NETWORK,
     store=Store.DATABASE,
 )
-# A solution is used once: a token flows back after it has expired (`accounts.sign_in.challenge`).
+# Both are used once: a token flows back after they have expired (`accounts.sign_in.challenge`,
+# `accounts.credentials.passkey_challenges`).
 CHALLENGE = Budget(
     "challenge",
-    "Accounts created with one solution of the task at sign-up.",
+    "Accounts created with one solution of the task at sign-up; uses of one passkey challenge.",
     capacity=1,
     hourly=1,
     per=Per.SOLUTION,
@@ -241,8 +242,7 @@ PUSH_SENT = Budget(
 )
 ACCOUNT = Budget(
     "account",
-    "Changes of one's password, e-mail address and second factor; consent to terms; closing one's"
-    " account.",
+    "Changes of one's password, e-mail address and second factor; consent to terms; closing.",
     capacity=30,
     hourly=60,
 )

@@ -137,6 +137,8 @@ NOBODY: dict[str, str] = {
             ),
             *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
             *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
+            *("auth/passkeys", "auth/passkeys/options", "auth/passkeys/<str:passkey_id>"),
+            *("auth/passkeys/login-options", "auth/passkeys/login"),
             *("invites", "invites/<str:invite_id>"),
             *(
                 "users/me/sign-ins",
@@ -163,6 +165,7 @@ NOBODY: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
+            *("login/passkey", "settings/two-factor/passkeys"),
             *("login", "login/code", "register", "logout", "recover", "recover/choose"),
             *(
                 "recover/<str:token>",

@@ -129,7 +129,7 @@ def test_operations_document_that_they_refuse_an_expired_token() -> None:
         assert "401" in found[path]
     without = [name for name, _, statuses in operations() if not statuses & {"401", "4XX"}]
     assert {name.rpartition("/")[2] for name in without} == {
-        *("challenge", "confirm", "recover", "register"),
+        *("challenge", "confirm", "login-options", "recover", "register"),
     }
 
 

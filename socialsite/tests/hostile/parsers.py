@@ -10,6 +10,7 @@ import io
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,10 +43,11 @@ from django.utils.text import smart_split
 from django.utils.translation import get_language_from_request, trans_real
 from django_htmx.middleware import HtmxDetails
 from rest_framework.request import Request
+from webauthn.helpers import bytes_to_base64url, encode_cbor
 
 from accounts import devices, email_rules, profile_rules, tokens
-from accounts.api import serializers
-from accounts.credentials import password_rules, two_factor
+from accounts.api import passkey_serializers, serializers
+from accounts.credentials import passkeys, password_rules, two_factor
 from accounts.live import handshake
 from accounts.mail import choices, links
 from accounts.naming import lookalikes, name_rules, open_nicknames
@@ -68,7 +70,7 @@ from relations.api import views as relations
 from socialsite.core import positions, text
 from socialsite.core.admin import SEARCH_MAX
 from socialsite.core.client import outgoing, web_push
-from socialsite.core.errors import AppError
+from socialsite.core.errors import AppError, PasskeyRefused
 from socialsite.core.http import api, ip_addresses, ranges, return_addresses
 from socialsite.core.http.json import JsonForAll, OrjsonParser, OrjsonRenderer
 from socialsite.core.http.server import body_limits, header_limits, uvicorn_protocols
@@ -115,6 +117,27 @@ class Parser:
         """Parse a text; ignore errors that refuse it, raise all others."""
         with suppress(*REFUSED):
             self.run(value)
+
+
+def passkey_statement(value: str) -> None:
+    """Parse a text as a passkey's statement, and as the data in it."""
+    for data in (value.encode(), encode_cbor({"authData": value.encode()})):
+        response = {"clientDataJSON": CLIENT_DATA, "attestationObject": bytes_to_base64url(data)}
+        credential = {"id": "YQ", "rawId": "YQ", "type": "public-key", "response": response}
+        with suppress(PasskeyRefused):
+            passkeys._guarded(partial(passkeys._check_new, credential, b"a"))
+
+
+def passkey_client_data(value: str) -> None:
+    """Parse a text as what a browser says about a passkey, plain and in base64url."""
+    for data in (value, bytes_to_base64url(value.encode())):
+        with suppress(PasskeyRefused):
+            passkeys._challenge({"response": {"clientDataJSON": data}}, "log-in", "")
+
+
+CLIENT_DATA = bytes_to_base64url(
+    b'{"type": "webauthn.create", "challenge": "YQ", "origin": "http://localhost:8000"}'
+)
 
 
 # --- requests -----------------------------------------------------------------------------------
@@ -401,6 +424,9 @@ PARSERS = [
     Parser("a password, normalized", serializers.INPUT_MAX, password_rules.normal),
     Parser("a mail address", serializers.EMAIL_MAX, email_rules.mistakes),
     Parser("a code", serializers.INPUT_MAX, two_factor.cleaned),
+    # Base64url has four characters for three bytes.
+    Parser("data of a passkey", passkey_serializers.PART_MAX * 3 // 4, passkey_client_data),
+    Parser("a statement of a passkey", passkey_serializers.PART_MAX * 3 // 4, passkey_statement),
     Parser("a secret", LINE, lambda value: two_factor.unseal(value, 1)),
     Parser("a device's id", serializers.INPUT_MAX, devices.is_client),
     Parser("a kind of browser", LINE, lambda value: devices.browser_of(user_agent(value))),
@@ -549,6 +575,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/core/text/folding.py": ("words of a text", "a name that is looked for", "a tag"),
     "accounts/naming/lookalikes.py": ("a name like that of staff",),
     "accounts/naming/open_nicknames.py": ("a name of any script",),
+    "accounts/credentials/passkeys.py": ("data of a passkey", "a statement of a passkey"),
     "accounts/credentials/two_factor.py": ("a code", "a secret"),
     "accounts/request_auth/service_keys.py": ("a key of a service",),
     "accounts/tokens/keys.py": ("a token", "a token's middle"),

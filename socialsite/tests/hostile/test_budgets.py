@@ -213,7 +213,7 @@ def test_every_address_takes_from_a_budget_by_every_method_that_writes(
 # Reads that take from no budget: forms, which read next to nothing; data in memory; and the first
 # page of one's home feed, which is cheap.
 FREE_READS = {
-    *("login", "login/code", "login/appeal", "login/reopen"),
+    *("login", "login/code", "login/passkey", "login/appeal", "login/reopen"),
     *("register", "recover", "settings/close"),
     *("settings/email", "settings/password", "settings/prove"),
     *("settings/two-factor", "settings/profile", f"{V1}feed", ""),
