@@ -9,7 +9,7 @@ pytestmark = pytest.mark.e2e
 
 PAGES = (
     *("profile", "devices", "password", "two-factor", "email", "blocked", "notifications"),
-    "acts",
+    *("acts", "export"),
 )
 CUT = """all => all.filter((tab) => {
   const box = tab.getBoundingClientRect();
