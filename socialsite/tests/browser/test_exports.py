@@ -28,7 +28,7 @@ def test_an_archive_is_made_fetched_and_read_from_a_folder(
     expect(page.get_by_test_id("post").filter(has_text=words)).to_be_visible()
 
     page.goto("/settings/profile")
-    page.get_by_role("link", name="Your data").click()
+    page.get_by_role("link", name="Data", exact=True).click()
     page.get_by_test_id("export-make").click()
     link = page.get_by_test_id("export-file")
     if script:
