@@ -19,16 +19,14 @@ from accounts import cache, closings
 from accounts.actions.mails import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.actions.signing_in import Proof, admitted, enter
-from accounts.actions.two_factor import check_two_factor, checked_password, wrong_password
+from accounts.actions.two_factor import ask_two_factor, checked_password, wrong_password
 from accounts.audit import Act, note
-from accounts.credentials import two_factor
 from accounts.events import UserClosed, UserReopened
 from accounts.models import Closing, Role, User
 from accounts.tokens import TokenPair
 from socialsite.core.errors import (
     BannedAccessToken,
     Forbidden,
-    OtpRequired,
     PasswordNotCorrected,
 )
 from socialsite.core.events import publish
@@ -52,10 +50,7 @@ def _close(user: User, checked: str, code: str, address: str) -> datetime:
         raise BannedAccessToken
     if current.password != checked:
         raise wrong_password()
-    if two_factor.is_on(current):
-        if not code.strip():
-            raise OtpRequired(fields={"otp": [OtpRequired.message]})
-        check_two_factor(current, code, address)
+    ask_two_factor(current, code, address)
     now = timezone.now()
     current.deleted_at = now
     current.save(update_fields=["deleted_at"])

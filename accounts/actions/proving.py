@@ -1,11 +1,9 @@
 """Prove by the password that the person of an account uses a device that is signed in."""
 
 from accounts import sign_in_log
-from accounts.actions.two_factor import check_two_factor, checked_password, locked_with
-from accounts.credentials import two_factor
+from accounts.actions.two_factor import ask_two_factor, checked_password, locked_with
 from accounts.models import User
 from socialsite.core import db
-from socialsite.core.errors import OtpRequired
 
 
 def prove(user: User, client: str, password: str, code: str = "", *, address: str = "") -> None:
@@ -19,8 +17,5 @@ def prove(user: User, client: str, password: str, code: str = "", *, address: st
 @db.atomic
 def _prove(user: User, checked: str, client: str, code: str, address: str) -> None:
     current = locked_with(user, checked)
-    if two_factor.is_on(current):
-        if not code.strip():
-            raise OtpRequired(fields={"otp": [OtpRequired.message]})
-        check_two_factor(current, code, address)
+    ask_two_factor(current, code, address)
     sign_in_log.prove(user.pk, client)

@@ -21,7 +21,7 @@ from accounts.credentials import passwords, two_factor
 from accounts.credentials.two_factor import SetUp
 from accounts.models import User
 from socialsite.core import db
-from socialsite.core.errors import InvalidInput, OtpNotCorrected, PasswordNotCorrected
+from socialsite.core.errors import InvalidInput, OtpNotCorrected, OtpRequired, PasswordNotCorrected
 
 
 def begin_two_factor(user: User, password: str) -> SetUp:
@@ -99,6 +99,13 @@ def check_two_factor(user: User, code: str, address: str = "") -> None:
         write_of(Act.OTP_RECOVERY, user)
     else:
         raise _not_corrected()
+
+
+def ask_two_factor(user: User, code: str, address: str = "") -> None:
+    """Consume a code where the factor is on. Raises OtpRequired without one; OtpNotCorrected."""
+    if two_factor.is_on(user) and not code.strip():
+        raise OtpRequired(fields={"otp": [OtpRequired.message]})
+    check_two_factor(user, code, address)
 
 
 @db.atomic

@@ -69,6 +69,13 @@ class Challenge(OpenView):
         return Response({"needed": task is not None, "challenge": task})
 
 
+LOGIN_ANSWERS: dict[int, Any] = {
+    200: serializers.SignInSerializer,
+    **dict.fromkeys((400, 401, 403, 429, 503), Errors),
+    404: Errors,  # with LOGIN_ERRORS=separate
+}
+
+
 class Login(OpenView):
     """Log-in."""
 
@@ -76,15 +83,7 @@ class Login(OpenView):
 
     @extend_schema(
         request=serializers.LoginSerializer,
-        responses={
-            200: serializers.SignInSerializer,
-            400: Errors,
-            401: Errors,
-            403: Errors,
-            404: Errors,  # with LOGIN_ERRORS=separate
-            429: Errors,
-            503: Errors,
-        },
+        responses=LOGIN_ANSWERS,
     )
     def post(self, request: Request) -> Response:
         """Sign in; an older sign-in of the same kind of device ends."""
@@ -100,15 +99,7 @@ class Reopen(OpenView):
 
     @extend_schema(
         request=serializers.LoginSerializer,
-        responses={
-            200: serializers.SignInSerializer,
-            400: Errors,
-            401: Errors,
-            403: Errors,
-            404: Errors,  # with LOGIN_ERRORS=separate
-            429: Errors,
-            503: Errors,
-        },
+        responses=LOGIN_ANSWERS,
     )
     def post(self, request: Request) -> Response:
         """Take a closed account back, and sign in; an open account is signed in only."""

@@ -68,7 +68,6 @@ def smtp(settings: Any) -> Iterator[Server]:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST = "127.0.0.1"
     settings.EMAIL_PORT = controller.port
-    settings.EMAIL_TIMEOUT = 0.5
     settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
     yield handler
     controller.stop()
@@ -106,13 +105,13 @@ def test_a_server_that_hangs_holds_nothing_up(
     smtp: Server, alice: User, deliver: Deliver, settings: Any
 ) -> None:
     """The connection is accepted, and nothing ever answers."""
-    port = settings.EMAIL_PORT
+    port, timeout = settings.EMAIL_PORT, settings.EMAIL_TIMEOUT
     with Silent() as silent:
-        settings.EMAIL_PORT = silent.port
+        settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = silent.port, 0.5
         actions.request_recovery(ADDRESS)
         deliver()
         assert silent.accepted.is_set()
-    settings.EMAIL_PORT = port
+    settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = port, timeout
     again(deliver)
     assert len(smtp.received) == 1
 

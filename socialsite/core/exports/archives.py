@@ -154,7 +154,7 @@ def _shown(name: str, value: Any) -> dict[str, Any]:
 def _text_of(value: Any) -> str:
     if value is True:
         return "✓"
-    if not value or value is False:
+    if not value:
         return ""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return "\n".join(value)

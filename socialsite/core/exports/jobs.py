@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from socialsite.core import db
+from socialsite.core.db import leases
 from socialsite.core.errors import DISK_FULL
 from socialsite.core.events import enqueue
 from socialsite.core.media import disk_space
@@ -71,7 +72,8 @@ def request(owner_id: int) -> Export:
             return row
         _delete(row)  # an older one has less
     now = db.now_ms()
-    return Export.objects.create(owner_id=owner_id, due_at=now, created_at=now)
+    name = secrets.token_hex(16)
+    return Export.objects.create(owner_id=owner_id, name=name, due_at=now, created_at=now)
 
 
 def newest(owner_id: int) -> Export | None:
@@ -132,16 +134,8 @@ def work_off(write: Write) -> bool:
     return True
 
 
-@db.atomic
 def _claim() -> Export | None:
-    now = db.now_ms()
-    row = _due(now).select_for_update(skip_locked=True).order_by("due_at").first()
-    if row is None:
-        return None
-    row.due_at, row.lease, row.tries = now + LEASE_MS, row.lease + 1, row.tries + 1
-    row.name = row.name or secrets.token_hex(16)
-    row.save(update_fields=["due_at", "lease", "tries", "name"])
-    return row
+    return leases.claim(_due(db.now_ms()), LEASE_MS)
 
 
 def _reporter(row: Export) -> Callable[[int], None]:

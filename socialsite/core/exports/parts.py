@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 
 STEP = 500  # rows read by one query
@@ -70,10 +70,6 @@ def in_steps(rows: "QuerySet[Any]", by: str = "pk") -> Iterator[list[Any]]:
         step = list(found.order_by(by)[:STEP])
         if step:
             yield step
-            after = _value(step[-1], by)
+            after = getattr(step[-1], by)
         if len(step) < STEP:
             return
-
-
-def _value(row: Model, by: str) -> Any:
-    return getattr(row, by)

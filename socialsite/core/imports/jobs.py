@@ -16,6 +16,7 @@ from typing import IO, Any
 from django.db.models import F, QuerySet
 
 from socialsite.core import db
+from socialsite.core.db import leases
 from socialsite.core.errors import NotFound, QuotaExceeded, StaleVersion
 from socialsite.core.events import enqueue, relay
 from socialsite.core.imports import files
@@ -158,15 +159,8 @@ def work_off(kinds: Mapping[str, Kind]) -> bool:
     return True
 
 
-@db.atomic
 def _claim() -> Import | None:
-    now = db.now_ms()
-    row = _due(now).select_for_update(skip_locked=True).order_by("due_at").first()
-    if row is None:
-        return None
-    row.due_at, row.lease, row.tries = now + LEASE_MS, row.lease + 1, row.tries + 1
-    row.save(update_fields=["due_at", "lease", "tries"])
-    return row
+    return leases.claim(_due(db.now_ms()), LEASE_MS)
 
 
 def _held(row: Import) -> "QuerySet[Import]":

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from socialsite.core import db, events
+from socialsite.core.db import leases
 from socialsite.core.errors import DISK_FULL
 from socialsite.core.events import enqueue
 from socialsite.core.media import disk_space, stored_files
@@ -93,12 +94,9 @@ def work_off() -> bool:
 
 @db.atomic
 def _claim() -> _Claim | None:
-    now = db.now_ms()
-    video = _due(now).select_for_update(skip_locked=True).order_by("due_at").first()
+    video = leases.claim(_due(db.now_ms()), LEASE_MS)
     if video is None:
         return None
-    video.due_at, video.lease, video.tries = now + LEASE_MS, video.lease + 1, video.tries + 1
-    video.save(update_fields=["due_at", "lease", "tries"])
     name = Media.objects.values_list("name", flat=True).filter(pk=video.pk).first() or ""
     return _Claim(video.pk, video.lease, video.tries, video.source, name)
 
