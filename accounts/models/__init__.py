@@ -10,7 +10,7 @@ from accounts.models.people import (
     UserManager,
     UserQuerySet,
 )
-from accounts.models.roles import OWN_ROLES, STAFF_ROLES, Role, StaffRole, rights_of
+from accounts.models.roles import STAFF_ROLES, Role, StaffRole, rights_of
 from accounts.models.sign_ins import (
     Failures,
     Passkey,
@@ -23,7 +23,6 @@ from accounts.models.sign_up import Invite, InvitedPerson, SignUpRequest
 from accounts.models.staff_acts import Appeal, Reason, StaffAct
 
 __all__ = [
-    "OWN_ROLES",
     "STAFF_ROLES",
     "Appeal",
     "AuditEntry",
