@@ -19,7 +19,12 @@ class _PostEvent(DomainEvent):
 
 @dataclass(frozen=True, slots=True)
 class PostPublished(_PostEvent):
-    """The post is in its author's outbox and in every follower's feed; the fan-out starts."""
+    """The post is in its author's outbox and in every follower's feed; the fan-out starts.
+
+    `renews_pulled`: the cached sets of authors who are pulled do not reach this post.
+    """
+
+    renews_pulled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,13 +261,6 @@ def by_author(author_id: int) -> PostQuerySet:
     return Post.objects.filter(author_id=author_id)
 
 
-def was_pulled_before(post: Post) -> bool:
-    """True when the author has an earlier post that is not pushed to all."""
-    earlier = Post.objects.filter(author_id=post.author_id, position__lte=post.position)
-    earlier = earlier.exclude(tiers.PUSHED_TO_ALL).exclude(pk=post.pk)
-    return earlier.newest_first().values_list("pk").first() is not None
-
-
 def reposts() -> PostQuerySet:
     """Return reposts that are there, for counting them by what they show (`ref_post`)."""
     return Post.objects.filter(ref_post__isnull=False, is_deleted=False, is_removed=False)
@@ -299,7 +292,7 @@ def _post_counts(author_ids: Iterable[int]) -> "QuerySet[AuthorHead, tuple[int, 
 
 
 class PostText(NamedTuple):
-    """A post: its author, words and kind, whether it is there, and whose post it reposts."""
+    """A post: its author, words, kind and tier, if it is there, and whose post it reposts."""
 
     author_id: int
     title: str
@@ -310,6 +303,12 @@ class PostText(NamedTuple):
     ref_author_id: int | None
     poll: Definition | None
     kind: str
+    mode: int
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it came from elsewhere: nobody is notified of it."""
+        return tiers.is_imported(self.mode)
 
     @property
     def plain(self) -> str:
@@ -356,7 +355,7 @@ def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int,
 
 def _texts(posts: PostQuerySet) -> dict[int, PostText]:
     words = ("content_row__title", "content_row__note", "content_row__content")
-    rest = ("is_deleted", "is_removed", "ref_post__author_id", "content_row__poll", "kind")
+    rest = ("is_deleted", "is_removed", "ref_post__author_id", "content_row__poll", "kind", "mode")
     columns = ("pk", "author_id", *words, *rest)
     return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}
 

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from feeds import actions, cache, queries, tiers
+from feeds import actions, cache, tiers
 from feeds.actions import publishing
 from feeds.delivery.fanout import new_post_hints, plan
 from feeds.delivery.inbox import sync
@@ -111,8 +111,8 @@ def update_caches(event: PostPublished) -> None:
     if post.is_deleted:
         return
     place = Position(post.position, post.pk)
-    first = tiers.is_pulled(post.mode) and not queries.was_pulled_before(post)
-    cache.published(post.author_id, place, pushed=tiers.is_pushed(post.mode), first_pulled=first)
+    pushed = tiers.is_pushed(post.mode)
+    cache.published(post.author_id, place, pushed=pushed, renews_pulled=event.renews_pulled)
 
 
 @on(PostDeleted, after=True)
@@ -153,7 +153,7 @@ def start_fanout(event: PostPublished) -> None:
 def hint_followers(event: PostPublished) -> None:
     """Send live hints to connected followers who get no push (`fanout` sends the others)."""
     mode, ts_ms = Post.objects.values_list("mode", "position").get(pk=event.id)
-    if not tiers.is_pulled(mode):
+    if not tiers.is_pulled(mode) or tiers.is_imported(mode):
         return
     for batch in new_post_hints.online_followers(event.author_id):
         people = tiers.without_push(User.objects.filter(pk__in=batch), mode)

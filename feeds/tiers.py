@@ -1,7 +1,8 @@
 """The tier rule: which followers get a post pushed into their inboxes, and who pulls it.
 
 The tier (`Mode`) of a post is fixed when it is published: pushed to all followers, to the active
-ones, or to nobody. No other module decides by a `Mode`.
+ones, or to nobody. An imported post is pushed to nobody, whoever its author is: thousands of them
+cost no fan-out. No other module decides by a `Mode`.
 """
 
 from datetime import datetime, timedelta
@@ -11,14 +12,26 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from feeds.models import Mode, PostAudience
+from feeds.models import NAMED, Mode, PostAudience
 from relations import queries as relations_queries
 
 # An author falls back to the lower tier only below this share of the threshold.
 HYSTERESIS = 0.8
 
+# Readers skip an author without pushes on pages that lie above the author's newest such post. They
+# know its week only, so that their caches are renewed once a week an author.
+WEEK_MS = 7 * 86_400_000
+
 # Filter of posts and deliveries, for queries.
 PUSHED_TO_ALL = Q(mode=Mode.ALL)
+
+
+def of_post(author: Mode, visibility: str, *, imported: bool) -> Mode:
+    """Return the tier of a new post of an author in that tier."""
+    if imported:
+        return Mode.IMPORTED
+    # Posts for few people are pushed to those who follow, whatever the number of followers.
+    return Mode.ALL if visibility in NAMED else author
 
 
 def mode_for(followers: int, before: Mode) -> Mode:
@@ -39,12 +52,22 @@ def mode_for(followers: int, before: Mode) -> Mode:
 
 def is_pushed(mode: int) -> bool:
     """Return True if posts of this tier have a fan-out: some followers have them in the inbox."""
-    return mode != Mode.NONE
+    return mode < Mode.NONE
 
 
 def is_pulled(mode: int) -> bool:
     """Return True if readers always pull posts of this tier, because some get no push."""
     return mode != Mode.ALL
+
+
+def is_imported(mode: int) -> bool:
+    """Return True if nobody is told of posts of this tier."""
+    return mode == Mode.IMPORTED
+
+
+def pulled_until(last: int) -> int:
+    """Return the end (ms) of the week of an author's newest pulled post; 0 without one."""
+    return last and last - last % WEEK_MS + WEEK_MS - 1
 
 
 def active_since() -> datetime:

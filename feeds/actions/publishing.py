@@ -68,6 +68,7 @@ def publish(
     sensitive: bool = False,
     poll: Given | None = None,
     at_ms: int | None = None,
+    imported: bool = False,
 ) -> Post:
     """Publish a post; `images` are ids of the author's own media. Emits PostPublished.
 
@@ -80,6 +81,7 @@ def publish(
     elsewhere, not for requests. Every feed is exact all the same: the post is pulled while its
     fan-out is open and in the inboxes afterwards; what is below a backfill or a trimmed inbox is
     pulled anyway. Only the read mark may already be past it.
+    An `imported` post is pushed to nobody, and nobody is notified of it or of the end of its poll.
     Raises InvalidInput (with `fields`) for what the limits refuse.
     """
     words = compose(
@@ -99,16 +101,24 @@ def publish(
     named: set[int] = set()
     if visibility == Visibility.MENTIONED:
         named = audiences.named_in(author.pk, kind, words.content)
-    return _publish(author.pk, kind, visibility, words, at_ms, named=named, video=video)
+    return _publish(
+        author.pk, kind, visibility, words, at_ms, named=named, video=video, imported=imported
+    )
 
 
 @db.atomic
 def repost(
-    author: "User", post_id: int, content: str = "", *, at_ms: int | None = None
+    author: "User",
+    post_id: int,
+    content: str = "",
+    *,
+    at_ms: int | None = None,
+    imported: bool = False,
 ) -> tuple[Post, bool]:
     """Show somebody's post in one's own name, with words or without.
 
-    A repost of a repost shows what that one shows. `at_ms` is as in `publish`.
+    A repost of a repost shows what that one shows. `at_ms` and `imported` are as in
+    `publish`.
 
     Returns the repost, and whether it is new: a person has one repost without words of a post, and
     gets that one again. Emits PostPublished and PostReposted.
@@ -131,6 +141,7 @@ def repost(
         at_ms,
         source.pk,
         named=audiences.of(source.pk) if source.visibility == Visibility.MENTIONED else (),
+        imported=imported,
     )
     events.publish(
         PostReposted(post.pk, author.pk, ref_id=source.pk, ref_author_id=source.author_id)
@@ -198,12 +209,12 @@ def _publish(
     *,
     named: Collection[int] = (),
     video: int | None = None,
+    imported: bool = False,
 ) -> Post:
     followers = relations_queries.follower_count(author_id)
     head = _locked_head(author_id)
-    head.mode = tiers.mode_for(followers, Mode(head.mode))
-    # Posts for few people are pushed to those who follow, whatever the number of followers.
-    mode = Mode.ALL if visibility in NAMED else head.mode
+    tier = tiers.mode_for(followers, Mode(head.mode))
+    head.mode, mode = tier, tiers.of_post(tier, visibility, imported=imported)
     # The head's lock makes positions of one author follow the order of commits.
     position = max(db.now_ms(), head.last_position)
     if at_ms is not None:
@@ -223,18 +234,17 @@ def _publish(
     _insert_words(post, words, video)
     if named:
         audiences.write(post, named)
-    first_pulled = tiers.is_pulled(mode) and not head.last_pulled_position
-    _advance(head, post)
+    renews_pulled = _advance(head, post)
     is_pushed = tiers.is_pushed(mode)
     if is_pushed:
         db.insert(FanOut(post=post, author_id=author_id, position=position, mode=mode))
-    events.publish(PostPublished(id=post.pk, author_id=author_id))
+    events.publish(PostPublished(post.pk, author_id, renews_pulled=renews_pulled))
     update_caches = partial(
         cache.published,
         author_id,
         Position(position, post.pk),
         pushed=is_pushed,
-        first_pulled=first_pulled,
+        renews_pulled=renews_pulled,
     )
     transaction.on_commit(update_caches, robust=True)
     return post
@@ -251,20 +261,27 @@ def _insert_words(post: Post, words: PostContent, video: int | None) -> None:
     words.video = None if video is None else videos.entry(author_id, video)
     db.insert(words)
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in media)
-    if words.poll is not None:
+    imported = tiers.is_imported(post.mode)
+    if words.poll is not None and not (imported and words.poll["ends_at"] <= db.now_ms()):
         db.insert(OpenPoll(post=post, ends_at=words.poll["ends_at"]))
-    previews.want(post, words)
+    if not imported:
+        previews.want(post, words)
     indexing.write(post, words.content)
 
 
-def _advance(head: AuthorHead, post: Post) -> None:
-    """Count a new post in the head of its author."""
+def _advance(head: AuthorHead, post: Post) -> bool:
+    """Count a new post in the head of its author.
+
+    Returns whether the cached sets of authors who are pulled do not reach this post.
+    """
+    known_until = tiers.pulled_until(head.last_pulled_position)
     head.last_position = max(head.last_position, post.position)
     head.post_count += 1
     head.named_count += post.visibility in NAMED
     if tiers.is_pulled(post.mode):
         head.last_pulled_position = max(head.last_pulled_position, post.position)
     _set_head(post.author_id, *(getattr(head, name) for name in _HEAD_COLUMNS))
+    return tiers.pulled_until(head.last_pulled_position) > known_until
 
 
 @db.atomic

@@ -34,7 +34,7 @@ READERS = TaggedCache("reader", READER_TTL_MS, accounts_queries.STANDING)
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for a deleted post.
 CARDS = LeaseCache("post10", 600 * SECOND_MS)
-# Renewed when an author publishes their first post that is not pushed to all.
+# Renewed when an author publishes the first post of a week that is not pushed to all.
 PULLED = Epoch("pulled")
 MARK_TTL_MS = DAY_MS
 
@@ -56,10 +56,10 @@ def open_posts(run: Run) -> list[OpenPost]:
 
 
 # --- updates after writes -----------------------------------------------------------------------
-def published(author_id: int, position: Position, *, pushed: bool, first_pulled: bool) -> None:
+def published(author_id: int, position: Position, *, pushed: bool, renews_pulled: bool) -> None:
     """Update the caches after the commit of a post. Never raises."""
     CARDS.invalidate([position.id])
-    if first_pulled:
+    if renews_pulled:
         PULLED.renew()
     try:
         OUTBOX.add([author_id], entry_of(position))

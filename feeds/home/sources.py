@@ -6,12 +6,13 @@ cached inbox is older than a reader from the database (docs/decisions/0005).
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 
-from feeds import cache, readers
+from feeds import cache, readers, tiers
 from feeds.cache.timeline import Entry, Runs, entry_of, member_of
 from feeds.home import pull
 from feeds.models import AuthorHead, FanOut, InboxEntry
@@ -65,7 +66,7 @@ class Sources:
         if floor >= reach:
             return set(reader.follows)
         authors = {author for author, below in reader.incomplete.items() if below >= reach}
-        return authors | (reader.follows & self.pulled.authors(reach))
+        return authors | self.pulled.among(reader.follows, reach)
 
 
 class OpenFanOuts(Runs):
@@ -119,12 +120,12 @@ class Pulled(Read[Any]):
     The cached set is valid only while its epoch is the current one.
     """
 
-    # The epoch, and the authors; None for too many.
-    _cached: ClassVar[tuple[bytes | None, frozenset[int] | None]] = None, None
+    # The epoch, and the authors with the latest time (ms) of such posts; None for too many.
+    _cached: ClassVar[tuple[bytes | None, Mapping[int, int] | None]] = None, None
 
     # Whether this process has cached the set of the current epoch.
     _is_current = False
-    _known: frozenset[int] | None = None
+    _known: Mapping[int, int] | None = None
     # From the database.
     _of_follows: Sequence[Any] = ()
     _everybody: list[Any] | None = None
@@ -157,17 +158,14 @@ class Pulled(Read[Any]):
 
     def fill(self) -> None:
         if self._everybody is not None:
-            found = frozenset(author for (author,) in self._everybody)
+            found = {author: tiers.pulled_until(last) for author, last in self._everybody}
             Pulled._cached = self._epoch.known, found if len(found) <= PULLED_MAX else None
 
-    def authors(self, reach: int) -> frozenset[int]:
-        """Return authors who may have a post at or above `reach` (ms) that is not pushed to all.
-
-        All of them that the reader follows are included, and possibly others.
-        """
-        if self._known is not None:
-            return self._known
-        return frozenset(author for author, last in self._of_follows if last >= reach)
+    def among(self, follows: AbstractSet[int], reach: int) -> set[int]:
+        """Return those who may have a post at or above `reach` (ms) that is not pushed to all."""
+        if (known := self._known) is not None:
+            return {author for author in known.keys() & follows if known[author] >= reach}
+        return {author for author, last in self._of_follows if author in follows and last >= reach}
 
 
 class Inbox(Runs):
@@ -361,7 +359,7 @@ def _open(rows: "QuerySet[FanOut]", limit: int) -> "QuerySet[FanOut, Any]":
 @compiled
 def _pulled(*, limit: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
-    return heads.values_list("author_id")[:limit]
+    return heads.values_list("author_id", "last_pulled_position")[:limit]
 
 
 @compiled

@@ -53,6 +53,8 @@ class Mode(models.IntegerChoices):
     ALL = 0
     ACTIVE = 1
     NONE = 2
+    # To nobody, and nobody is notified: the post came from elsewhere, with its time.
+    IMPORTED = 3
 
 
 class PostQuerySet(models.QuerySet["Post"]):

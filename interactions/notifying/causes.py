@@ -204,7 +204,7 @@ def of_audience(post_id: int, after: Place = START) -> None:
 def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> None:
     """Notify the author of a post of a repost, or remove that."""
     repost = feeds_queries.texts([repost_id]).get(repost_id)
-    if repost is None:
+    if repost is None or repost.is_imported:
         return
     # A repost without text is unique per post, but gets a new id when it is made again.
     ref = repost_id if repost.content else 0
@@ -214,7 +214,10 @@ def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> No
 
 
 def of_poll(post_id: int, after: Place = START) -> None:
-    """Notify the author of a poll that ended, and those who voted, some in each step."""
+    """Notify the author of a poll that ended, and those who voted, some in each step.
+
+    The author of an imported one is not notified: it may have ended long ago.
+    """
     post = feeds_queries.texts([post_id]).get(post_id)
     if post is None or post.is_deleted:
         return
@@ -225,7 +228,7 @@ def of_poll(post_id: int, after: Place = START) -> None:
         for _, user_id in found
         if user_id != post.author_id
     ]
-    if after == START:
+    if after == START and not post.is_imported:
         causes.append(Cause(post.author_id, kinds.ENDED_OWN_POLL, post_id, post_id, actor_id=0))
     sync(causes, lambda: _exists(post_id))
     publish_rest("poll", [post_id], (found[-1][0], 0, 0) if len(found) == VOTERS else None)
@@ -368,7 +371,12 @@ def _exists(post_id: int) -> bool:
 
 
 def _named_in(post: feeds_queries.PostText) -> set[int]:
-    """Return the people whom a post names, without the author of the post that it shows."""
+    """Return the people whom a post names, without the author of the post that it shows.
+
+    An imported post names nobody: its names are of another place or time.
+    """
+    if post.is_imported:
+        return set()
     return _named(f"{post.title}\n{post.signs}") - {post.ref_author_id or 0}
 
 

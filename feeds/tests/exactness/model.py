@@ -80,6 +80,8 @@ CHUNK_POINTS = (
     "fanout-done",
 )
 HOUR_MS = 3_600_000
+# The tiers of authors.
+TIERS = [Mode.ALL, Mode.ACTIVE, Mode.NONE]
 TAGS = ("", "#one", "#One #two#")
 # Most posts are public, so that feeds are full.
 AUDIENCES = (*[Visibility.PUBLIC] * 3, *Visibility)
@@ -98,7 +100,7 @@ LOST = ("nothing", "*", "fanouts*", "inbox*", "outbox*", "post*", "reader:*", "e
 
 # A number by which a rule picks from a list, whose length it does not know.
 PICK = st.integers(0, 9_999)
-WRITES = ("publish", "edit", "delete", "relation", "ban", "event", "chunk", "trim")
+WRITES = ("publish", "import", "edit", "delete", "relation", "ban", "event", "chunk", "trim")
 
 
 class Died(BaseException):
@@ -197,7 +199,7 @@ class FeedMachine(RuleBasedStateMachine):
         a=people_index,
         b=people_index,
         pick=PICK,
-        mode=st.sampled_from(list(Mode)),
+        mode=st.sampled_from(TIERS),
         relation=st.sampled_from(["follow", "unfollow", "block", "unblock"]),
         words=st.booleans(),
         narrow=st.sampled_from((None, *Visibility)),
@@ -206,7 +208,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     @initialize(
         follows=st.sets(st.tuples(people_index, people_index), max_size=12),
-        posts=st.lists(st.tuples(people_index, st.sampled_from(list(Mode))), max_size=8),
+        posts=st.lists(st.tuples(people_index, st.sampled_from(TIERS)), max_size=8),
         is_drained=st.booleans(),
     )
     def begin(
@@ -247,7 +249,7 @@ class FeedMachine(RuleBasedStateMachine):
     # --- posts ----------------------------------------------------------------------------------
     @rule(
         a=people_index,
-        mode=st.sampled_from(list(Mode)),
+        mode=st.sampled_from(TIERS),
         audience=st.sampled_from(AUDIENCES),
         n=st.integers(1, 4),
         tags=st.sampled_from(TAGS),
@@ -272,6 +274,17 @@ class FeedMachine(RuleBasedStateMachine):
                     self.posts.append(made)
                     self.named[made.pk] = people if audience == Visibility.MENTIONED else set()
 
+    @rule(a=people_index, weeks=st.integers(0, 3), audience=st.sampled_from(AUDIENCES))
+    def import_post(self, a: int, weeks: int, audience: Visibility = Visibility.PUBLIC) -> None:
+        """Publish a post of an earlier week, which is pushed to nobody."""
+        at = db.now_ms() - weeks * tiers.WEEK_MS
+        with contextlib.suppress(InvalidInput):
+            made = actions.publish(
+                self.people[a], content="x", visibility=audience, at_ms=at, imported=True
+            )
+            self.posts.append(made)
+            self.named[made.pk] = set()
+
     def signs_of(self, named: Collection[int]) -> list[str]:
         """Return the words that name these people."""
         return [f"@{self.people[n].username}" for n in sorted(named)]
@@ -288,7 +301,7 @@ class FeedMachine(RuleBasedStateMachine):
         values = {"content": "later", "visibility": visibility.value}
         drafts.create(self.people[a], {**values, "publish_at": db.now_ms() + HOUR_MS})
 
-    @rule(mode=st.sampled_from(list(Mode)))
+    @rule(mode=st.sampled_from(TIERS))
     def reach_the_time_of_drafts(self, mode: Mode) -> None:
         """Let a worker publish what is scheduled; drafts of banned people stay."""
         Draft.objects.filter(publish_at__isnull=False).update(publish_at=db.now_ms() - 1)
@@ -301,7 +314,7 @@ class FeedMachine(RuleBasedStateMachine):
     def publish_to_all(self, a: int, n: int) -> None:
         self.publish(a, Mode.ALL, n=n)
 
-    @rule(a=people_index, mode=st.sampled_from(list(Mode)), pick=PICK)
+    @rule(a=people_index, mode=st.sampled_from(TIERS), pick=PICK)
     def publish_at_the_time_of_another(self, a: int, mode: Mode, pick: int) -> None:
         """Publish two posts in one ms: only the id breaks the tie."""
         if self.posts:
@@ -310,7 +323,7 @@ class FeedMachine(RuleBasedStateMachine):
                 made = actions.publish(self.people[a], content="tie", at_ms=twin.position)
             self.posts.append(made)
 
-    @rule(a=people_index, mode=st.sampled_from(list(Mode)), pick=PICK, words=st.booleans())
+    @rule(a=people_index, mode=st.sampled_from(TIERS), pick=PICK, words=st.booleans())
     def repost(self, a: int, mode: Mode, pick: int, words: bool) -> None:
         """Repost; for the feed a repost is an ordinary post."""
         if self.posts:
@@ -478,6 +491,8 @@ class FeedMachine(RuleBasedStateMachine):
         one, other = self.people[write.a], self.people[write.b]
         if write.what == "publish":
             self.publish(write.a, write.mode, n=1)
+        elif write.what == "import":
+            self.import_post(write.a, write.pick % 4)
         elif write.what == "edit":
             self.edit(write.pick, write.words, write.narrow, lag=0, named=[write.b])
         elif write.what == "delete":
