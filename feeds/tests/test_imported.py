@@ -43,6 +43,13 @@ def home(reader: User) -> list[str]:
     return [card["id"] for card in queries.home_feed(reader, None, 20).items]
 
 
+def publish_old(author: User) -> None:
+    """Publish as many pushed posts, of ten weeks ago, as fill a page."""
+    for number in range(12):
+        at_ms = db.now_ms() - 10 * WEEK_MS + number
+        actions.publish(author, content=str(number), at_ms=at_ms)
+
+
 def notices(person: User) -> list[str]:
     return [one["kind"] for one in interactions_queries.notifications(person, None, 9).items]
 
@@ -95,12 +102,9 @@ def test_readers_of_newer_pages_do_not_pull_who_imported(
     assert warm() == before
 
 
-def test_a_newer_import_is_in_warm_feeds_at_once(
-    author: User, reader: User, make_post: Make, drain: Make
-) -> None:
+def test_a_newer_import_is_in_warm_feeds_at_once(author: User, reader: User, drain: Make) -> None:
     bring(author, 20)
-    for weeks in (10, 9, 8, 7):
-        make_post(author, at_ms=db.now_ms() - weeks * WEEK_MS)
+    publish_old(author)
     drain()
     assert_exact(reader, 2)
     for weeks in (15, 6, 2, 0):
@@ -109,11 +113,10 @@ def test_a_newer_import_is_in_warm_feeds_at_once(
 
 
 def test_the_event_renews_the_set_of_pulled_authors_when_the_process_died_after_the_commit(
-    author: User, reader: User, make_post: Make, drain: Make, monkeypatch: pytest.MonkeyPatch
+    author: User, reader: User, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring(author, 20)
-    for weeks in (10, 9, 8, 7):
-        make_post(author, at_ms=db.now_ms() - weeks * WEEK_MS)
+    publish_old(author)
     drain()
     assert_exact(reader, 2)
     with monkeypatch.context() as patch:
