@@ -10,6 +10,7 @@ import orjson
 from feeds.imports import html_texts, records
 from feeds.imports.records import INVALID, OTHER_KIND, REPLY, REPOST, TOO_LONG, Record, Wrong, blank
 from feeds.models import Kind, Visibility
+from socialsite.core import db
 from socialsite.core.imports import elements, zips
 from socialsite.core.imports.kinds import NO_POSTS, Unreadable
 
@@ -24,11 +25,11 @@ def read(path: Path, alive: Callable[[], None]) -> Iterator[Record]:
     with zips.opened(path) as archive:
         if archive.size_of(OUTBOX) is None:
             raise Unreadable(NO_POSTS)
-        actor = _actor(archive)
+        actor, now = _actor(archive), db.now_ms()
         with archive.member(OUTBOX, JSON_MAX) as file:
             blocks = zips.read_all(file, alive, BLOCK)
             for raw in elements.objects(blocks, b"orderedItems"):
-                yield _record(raw, actor)
+                yield _record(raw, actor, now)
 
 
 def _actor(archive: zips.Zip) -> str:
@@ -41,14 +42,14 @@ def _actor(archive: zips.Zip) -> str:
         return ""
 
 
-def _record(raw: bytes | None, actor: str) -> Record:
+def _record(raw: bytes | None, actor: str, now: int) -> Record:
     if raw is None:
         return blank(error=TOO_LONG)
     record = blank()
     try:
         activity = orjson.loads(raw)
         record["ident"] = records.text(activity.get("id"))[: records.FILE_MAX]
-        record["at"] = records.published(activity.get("published"))
+        record["at"] = records.published(activity.get("published"), now)
         if activity.get("type") == "Announce":
             raise Wrong(REPOST)
         note = activity.get("object")

@@ -11,6 +11,7 @@ from django.conf import settings
 from feeds.imports import records
 from feeds.imports.records import INVALID, Record, Wrong, blank
 from feeds.models import Kind, Visibility
+from socialsite.core import db
 from socialsite.core.exports.archives import MANIFEST
 from socialsite.core.ids import number_of
 from socialsite.core.imports import elements, zips
@@ -30,10 +31,10 @@ def read(path: Path, alive: Callable[[], None]) -> Iterator[Record]:
     with zips.opened(path) as archive:
         if archive.size_of(POSTS) is None:
             raise Unreadable(NO_POSTS)
-        site = _site_of(archive)
+        site, now = _site_of(archive), db.now_ms()
         with archive.member(POSTS, JSON_MAX) as file:
             for raw in elements.objects(zips.read_all(file, alive, BLOCK)):
-                yield _record(raw, site)
+                yield _record(raw, site, now)
 
 
 def _site_of(archive: zips.Zip) -> str:
@@ -48,14 +49,14 @@ def _site_of(archive: zips.Zip) -> str:
         return ""
 
 
-def _record(raw: bytes | None, site: str) -> Record:
+def _record(raw: bytes | None, site: str, now: int) -> Record:
     if raw is None:
         return blank(error=records.TOO_LONG)
     record = blank()
     try:
         post = orjson.loads(raw)
         record["ident"] = records.text(post.get("id"))[: records.FILE_MAX]
-        record["at"] = records.published(post.get("at"))
+        record["at"] = records.published(post.get("at"), now)
         _fill(record, post, site)
         return records.settle(record)
     except Wrong as wrong:

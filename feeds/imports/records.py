@@ -12,7 +12,7 @@ from feeds.content.plain_text import tags_of
 from feeds.content.polls import definition
 from feeds.content.polls.definition import Given
 from feeds.models import Kind, PostContent, PostTag, Visibility
-from socialsite.core import db, site
+from socialsite.core import site
 from socialsite.core.text import clean, one_line, spans
 from socialsite.core.text.cuts import cut, shortened
 
@@ -85,10 +85,10 @@ def ms_of(value: Any) -> int:
     return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
 
 
-def published(value: Any) -> int:
+def published(value: Any, now: int) -> int:
     """Return the time of a post. Raises Wrong for one in the future or before 1970."""
     found = ms_of(value)
-    if not 0 < found <= db.now_ms():
+    if not 0 < found <= now:
         raise Wrong(NO_TIME)
     return found
 
