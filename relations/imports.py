@@ -20,6 +20,7 @@ from socialsite.core.imports.kinds import (
     OTHER_SITE,
     UNKNOWN,
     Kind,
+    Made,
     Refused,
     Row,
     Unreadable,
@@ -82,13 +83,14 @@ def _found(
             yield Row(one.number, one.source, target, is_there=state in there)
 
 
-def _refused(make: Callable[[User, int], int | None]) -> Callable[[int, int], int | None]:
+def _refused(make: Callable[[User, int], int | None]) -> Callable[[int, Row], Made | None]:
     """Return an action whose errors are those of rows."""
 
-    def run(owner_id: int, target_id: int) -> int | None:
-        owner = User(pk=owner_id)
+    def run(owner_id: int, row: Row) -> Made | None:
+        owner, target_id = User(pk=owner_id), row.target_id or 0
         try:
-            return make(owner, target_id)
+            at = make(owner, target_id)
+            return None if at is None else Made(target_id, at)
         except (UserNotFound, UserBanned):
             raise Refused(UNKNOWN) from None
         except Blacklisted:

@@ -180,9 +180,8 @@ class Env(BaseSettings):
     )
     VIDEO_UPLOADS: bool = Field(True, description="people may upload videos")
     VIDEO_MB: int = Field(100, ge=1, le=100, description="maximum size of an uploaded video, in MB")
-    VIDEO_SECONDS: int = Field(
-        600, ge=1, le=3600, description="maximum length of an uploaded video, in seconds"
-    )
+    VIDEO_SECONDS: int = Field(600, ge=1, le=3600, description="maximum seconds of a video")
+    IMPORT_MB: int = Field(500, ge=5, le=500, description="maximum MB of an archive to import")
     FAILPOINT: str = Field("", description="name:n, kills the process at that point (tests only)")
     _rates: dict[str, Rate | None] = PrivateAttr(default_factory=dict)
 

@@ -300,6 +300,7 @@ MEDIA_MIN_FREE_PERCENT = ENV.MEDIA_MIN_FREE_PERCENT
 VIDEO_UPLOADS = ENV.VIDEO_UPLOADS
 VIDEO_MB = ENV.VIDEO_MB
 VIDEO_SECONDS = ENV.VIDEO_SECONDS
+IMPORT_MB = ENV.IMPORT_MB
 # Embedded, a video must be one that browsers play: no program is needed beside Python.
 VIDEO_CONVERSION = not EMBEDDED
 # For static files; uploads get the same (`core.media.pictures`).

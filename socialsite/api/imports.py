@@ -23,7 +23,9 @@ from socialsite.core.times import iso
 class UploadedImportSerializer(serializers.Serializer[Any]):
     """The form of an upload."""
 
-    file = serializers.FileField(help_text="CSV, at most 4 MB and 100,000 rows")
+    file = serializers.FileField(
+        help_text="CSV, at most 4 MB and 100,000 rows; or, of posts, ZIP with at most 20,000 posts"
+    )
     kind = serializers.ChoiceField(choices=Import.Kind.choices)
 
 
@@ -37,7 +39,7 @@ class ImportedRowSerializer(serializers.Serializer[Any]):
     """A row as a preview shows it."""
 
     name = serializers.CharField()
-    error = serializers.CharField(help_text="empty if the person was found")
+    error = serializers.CharField(help_text="empty if it can come")
 
 
 class ImportPreviewSerializer(serializers.Serializer[Any]):
@@ -51,21 +53,30 @@ class ImportPreviewSerializer(serializers.Serializer[Any]):
     problems = serializers.DictField(
         child=serializers.IntegerField(), required=False, help_text="error → rows"
     )
+    partly = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="PICTURE, VIDEO or POLL → posts that come without it",
+    )
     first = ImportedRowSerializer(many=True, required=False)
     error = serializers.CharField(
-        required=False, help_text="UNREADABLE, TOO_MANY_ROWS or ACCOUNT_CLOSED"
+        required=False,
+        help_text="UNREADABLE, NO_POSTS, TOO_MANY_ROWS, TOO_MANY_FILES, ACCOUNT_CLOSED or"
+        " SUSPENDED",
     )
 
 
 class FailedRowSerializer(serializers.Serializer[Any]):
-    """A row that could not be imported."""
+    """A row that could not be imported, or not wholly."""
 
     row = serializers.IntegerField(help_text="from 1, without the header and empty lines")
     name = serializers.CharField()
     error = serializers.CharField(
-        help_text="USER_NOT_FOUND, OTHER_SITE, INVALID_NAME, BLOCKED_BY_YOU, SELF_RELATION or"
-        " FOLLOW_LIMIT"
+        help_text="of people: USER_NOT_FOUND, OTHER_SITE, INVALID_NAME, BLOCKED_BY_YOU,"
+        " SELF_RELATION or FOLLOW_LIMIT; of posts: INVALID_TIME, INVALID_POST, TOO_LONG, REPLY,"
+        " REPOST, OTHER_KIND, NO_SPACE, PICTURE, VIDEO or POLL"
     )
+    made = serializers.BooleanField(help_text="a post was made, without what `error` names")
 
 
 class ImportSerializer(serializers.Serializer[Any]):
@@ -94,7 +105,8 @@ class Imports(APIView):
     def post(self, request: PersonRequest) -> Response:
         """Upload a file; it is checked, and nothing else changes before `start`.
 
-        An earlier file that was not started is dropped. 409 for more than 20 imports in 30 days.
+        An earlier file that was not started is dropped. 409 for more than 20
+        imports in 30 days, and while another one runs.
         """
         kind = request.POST.get("kind", "")
         if kind not in Import.Kind.values:
@@ -153,7 +165,7 @@ class Undo(APIView):
     def post(self, request: PersonRequest, import_id: str) -> Response:
         """End what an import made and what still stands; also while it runs.
 
-        Follows that an imported block ended stay ended.
+        Follows that an imported block ended stay ended. Posts that were edited since go too.
         """
         ident = api.parse_id(import_id)
         jobs.undo(request.user.pk, ident)

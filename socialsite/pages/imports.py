@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.request_auth.authentication import signed_in
 from accounts.views import forms
+from feeds.imports import records
 from socialsite.core.errors import InvalidInput, StaleVersion
 from socialsite.core.http import api
 from socialsite.core.imports import jobs, kinds
@@ -27,7 +28,20 @@ ERRORS = {
     "BLOCKED_BY_YOU": _("You block this person."),
     "SELF_RELATION": _("This is you."),
     "FOLLOW_LIMIT": _("You have reached the maximum number of people you can follow."),
-    kinds.UNREADABLE: _("The file is not a CSV file in UTF-8."),
+    records.NO_TIME: _("This post has no time, or one that cannot be."),
+    records.REPLY: _("This post replies to somebody else."),
+    records.REPOST: _("The post that this one shows is not here."),
+    records.TOO_LONG: _("This post is too long."),
+    records.INVALID: _("This post cannot be read, or does not follow the rules for posts."),
+    records.OTHER_KIND: _("This is not a post."),
+    records.NO_SPACE: _("You have used all your space for pictures and videos."),
+    records.PICTURE: _("A picture is missing, or cannot be used."),
+    records.VIDEO: _("A video is missing, or cannot be used."),
+    records.POLL: _("This poll is none that is possible here; its options are in the text."),
+    kinds.UNREADABLE: _("The file cannot be read: it must be CSV in UTF-8, or ZIP."),
+    kinds.NO_POSTS: _("This archive has no posts."),
+    kinds.TOO_MANY_FILES: _("The file has too many pictures and videos."),
+    kinds.SUSPENDED: _("This account is suspended."),
     kinds.TOO_MANY_ROWS: _("The file has too many rows."),
     kinds.CLOSED: _("This account is closed."),
 }

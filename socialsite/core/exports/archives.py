@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.text import slugify
 from django.utils.translation import get_language
@@ -55,6 +56,8 @@ LABELS = {
     "reason": _("Reason"),
     "words": _("Words"),
 }
+# The member that says which site made the archive: its imports read it.
+MANIFEST = "data/archive.json"
 IMAGES, VIDEOS = (".jpg", ".webp", ".png"), (".mp4",)
 
 
@@ -81,6 +84,7 @@ def write(
         report(min(99, 100 * steps // max(1, total)))
 
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as file:
+        _text(file, MANIFEST, _json({"site": settings.SITE_URL}))
         _text(file, "data/schema.json", _json({part.name: part.schema() for part in parts}))
         for part in parts:
             counts[part.name] = _write_part(file, part, user_id, done)

@@ -1,4 +1,7 @@
-"""Uploaded files that wait for their import, below MEDIA_ROOT; no address leads to them."""
+"""Uploaded files that wait for their import, below MEDIA_ROOT; no address leads to them.
+
+A kind of import may write files beside one, with its name and a suffix; they go with it.
+"""
 
 import contextlib
 import os
@@ -12,12 +15,15 @@ from django.conf import settings
 
 from socialsite.core.errors import PayloadTooLarge
 from socialsite.core.media import disk_space
+from socialsite.core.models import Import
 from socialsite.core.runtime import data_dir
 
 FOLDER = "imports"
+MEGA = 1024 * 1024
 # Bytes of a table.
-TABLE_MAX = 4 * 1024 * 1024
-COPY_BYTES = 1024 * 1024
+TABLE_MAX = 4 * MEGA
+COPY_BYTES = MEGA
+ARCHIVES = (Import.Kind.POSTS, Import.Kind.MASTODON)
 
 
 def folder() -> Path:
@@ -32,15 +38,21 @@ def path_of(name: str) -> Path:
     return folder() / name
 
 
-def store(upload: IO[bytes], size: int) -> str:
+def most(kind: str) -> int:
+    """Return how many bytes a file of a kind of import may have."""
+    return settings.IMPORT_MB * MEGA if kind in ARCHIVES else TABLE_MAX
+
+
+def store(upload: IO[bytes], size: int, kind: str) -> str:
     """Store an upload and return its random name. Raises PayloadTooLarge, Unavailable."""
-    if size > TABLE_MAX:
+    if size > most(kind):
         raise PayloadTooLarge
+    disk_space.check_free(size)
     name = secrets.token_hex(16)
     path = path_of(name)
     upload.seek(0)
     try:
-        with disk_space.room(), open(path, "xb", opener=_own_file) as file:
+        with disk_space.room(), open(path, "xb", opener=own_file) as file:
             shutil.copyfileobj(upload, file, COPY_BYTES)
             file.flush()
             os.fsync(file.fileno())
@@ -50,14 +62,16 @@ def store(upload: IO[bytes], size: int) -> str:
     return name
 
 
-def _own_file(path: str, flags: int) -> int:
+def own_file(path: str, flags: int) -> int:
+    """Open a file that only the site reads."""
     return os.open(path, flags, data_dir.OWN_FILE)
 
 
 def remove(name: str) -> None:
-    """Remove a file; "" has none."""
+    """Remove a file and those beside it; "" has none."""
     if name:
-        path_of(name).unlink(missing_ok=True)
+        for path in folder().glob(f"{name}*"):
+            path.unlink(missing_ok=True)
 
 
 def old_names(before: int) -> Iterator[str]:
@@ -65,4 +79,4 @@ def old_names(before: int) -> Iterator[str]:
     for path in folder().iterdir():
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime * 1000 < before:
-                yield path.name
+                yield path.name.partition(".")[0]

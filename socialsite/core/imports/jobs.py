@@ -3,24 +3,27 @@
 - A claim is a lease in the database, as of archives. Each row of a file is made in one transaction
   with the number of rows that are done, under the lock of the import: a worker that dies at any
   point loses nothing and repeats nothing.
-- A worker makes a limited number of rows in one turn, and waits while events are behind: an import
+- A worker makes rows for a limited time in one turn, and waits while events are behind: an import
   does not delay the work of other people.
+- What takes long, such as encoding pictures, comes before the transaction of its row
+  (`Kind.staged`) and is removed if it fails. After a kill the sweep of unused media removes it.
 """
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import IO, Any
 
 from django.db.models import F, QuerySet
 
 from socialsite.core import db
 from socialsite.core.db import leases
-from socialsite.core.errors import NotFound, QuotaExceeded, StaleVersion
+from socialsite.core.errors import NotFound, QuotaExceeded, StaleVersion, Unavailable
 from socialsite.core.events import enqueue, relay
 from socialsite.core.imports import files
-from socialsite.core.imports.kinds import Kind, Refused, Row, Unreadable
+from socialsite.core.imports.kinds import Kind, Made, Refused, Row, Unreadable
 from socialsite.core.models import Import, ImportItem
 from socialsite.core.runtime.failpoints import failpoint
 
@@ -32,13 +35,15 @@ MESSAGE_SECONDS = 5
 LEASE_MS, RENEW_SECONDS = 60_000, 2
 TRIES_MAX = 3
 WAIT_MS = 60_000
-# Rows made in one turn, and the lag of events at which an import waits.
-TURN = 500
+# Rows made in one turn and how long it lasts, and the lag of events at which an import waits.
+TURN, TURN_SECONDS = 500, 20
 LAG_MS, LAG_PAUSE_MS = 10_000, 5_000
 # How long an import can be undone, and how many a person has.
 DAYS = 30
 DAY_MS = 24 * 60 * 60 * 1000
 IMPORTS_MAX = 20
+# How long a file waits for its start.
+WAIT_DAYS = 7
 # Rows that a preview shows, and failed rows that are listed.
 SHOWN, FAILED_MAX = 5, 1000
 State = Import.State
@@ -57,13 +62,14 @@ class TurnOver(Exception):
 def request(owner_id: int, kind: str, upload: IO[bytes], size: int) -> Import:
     """Store an upload to import; an earlier one that was not started is dropped.
 
-    Raises QuotaExceeded, PayloadTooLarge, Unavailable.
+    A person has one file at a time. Raises QuotaExceeded, PayloadTooLarge, Unavailable.
     """
     for row in Import.objects.filter(owner_id=owner_id, made=0, failed=0):
         _drop(row.pk, (State.CHECKING, State.PREVIEWED, State.FAILED))
-    if Import.objects.filter(owner_id=owner_id).count() >= IMPORTS_MAX:
+    mine = Import.objects.filter(owner_id=owner_id)
+    if mine.count() >= IMPORTS_MAX or mine.exclude(name="").exists():
         raise QuotaExceeded
-    name, now = files.store(upload, size), db.now_ms()
+    name, now = files.store(upload, size, kind), db.now_ms()
     try:
         return Import.objects.create(
             owner_id=owner_id, kind=kind, name=name, due_at=now, created_at=now
@@ -114,10 +120,18 @@ def _turn(
 
 
 def failures(row: Import) -> list[dict[str, Any]]:
-    """Return the first failed rows."""
-    rows = ImportItem.objects.filter(import_id=row.pk, target_id=None).order_by("row")
-    names = rows.values("row", "source", "error")[:FAILED_MAX]
-    return [{"row": one["row"], "name": one["source"], "error": one["error"]} for one in names]
+    """Return the first rows that failed, or were not made wholly."""
+    rows = ImportItem.objects.filter(import_id=row.pk).exclude(error="").order_by("row")
+    names = rows.values("row", "source", "error", "target_id")[:FAILED_MAX]
+    return [
+        {
+            "row": one["row"],
+            "name": one["source"],
+            "error": one["error"],
+            "made": one["target_id"] is not None,
+        }
+        for one in names
+    ]
 
 
 # --- workers ------------------------------------------------------------------------------------
@@ -153,6 +167,9 @@ def work_off(kinds: Mapping[str, Kind]) -> bool:
         _later(row, pause.args[0], tries=row.tries - 1)
     except Unreadable as error:
         _finish(row, State.FAILED, row.preview | {"error": str(error)})
+    except Unavailable as error:
+        logger.warning("import %s waits: %s", row.pk, error)
+        _later(row, WAIT_MS)
     except Exception:  # one import must not stop the others
         logger.exception("import %s: a turn failed", row.pk)
         _later(row, WAIT_MS)
@@ -167,25 +184,41 @@ def _held(row: Import) -> "QuerySet[Import]":
     return Import.objects.filter(pk=row.pk, lease=row.lease, state=row.state)
 
 
-def _check(row: Import, kind: Kind) -> None:
-    """Count the rows for the preview; nothing else changes."""
-    counts, there, first = Counter[str](), 0, list[dict[str, str]]()
+def _renewer(row: Import) -> Callable[[], None]:
+    """Return a function that renews the lease now and then; it raises Lost."""
     renewed = time.monotonic()
-    for one in kind.rows(row.owner_id, files.path_of(row.name), 0):
-        counts[one.error] += 1
-        there += one.is_there
-        if len(first) < SHOWN:
-            first.append({"name": one.source, "error": one.error})
+
+    def alive() -> None:
+        nonlocal renewed
         if time.monotonic() - renewed > RENEW_SECONDS:
             renewed = time.monotonic()
             if not _held(row).update(due_at=db.now_ms() + LEASE_MS):
                 raise Lost
+
+    return alive
+
+
+def _check(row: Import, kind: Kind) -> None:
+    """Count the rows for the preview; nothing else changes."""
+    counts, partly = Counter[str](), Counter[str]()
+    there, first = 0, list[dict[str, str]]()
+    alive, path = _renewer(row), files.path_of(row.name)
+    kind.prepare(path, alive)
+    for one in kind.rows(row.owner_id, path, 0):
+        counts[one.error] += 1
+        there += one.is_there
+        if one.warning and not (one.error or one.is_there):
+            partly[one.warning] += 1
+        if len(first) < SHOWN:
+            first.append({"name": one.source, "error": one.error})
+        alive()
     found = counts.pop("", 0)
     preview = {
         "rows": found + sum(counts.values()),
         "found": found,
         "there_already": there,
         "problems": dict(counts),
+        "partly": dict(partly),
         "first": first,
     }
     _finish(row, State.PREVIEWED, preview)
@@ -193,17 +226,26 @@ def _check(row: Import, kind: Kind) -> None:
 
 def _run(row: Import, kind: Kind) -> None:
     total = max(1, row.preview["rows"])
-    rows = kind.rows(row.owner_id, files.path_of(row.name), row.position)
-    for number, one in enumerate(rows):
-        _check_turn(number)
-        _make(row, kind, one, min(99, 100 * one.number // total))
+    alive, path = _renewer(row), files.path_of(row.name)
+    kind.prepare(path, alive)
+    began = time.monotonic()
+    for number, one in enumerate(kind.rows(row.owner_id, path, row.position)):
+        _check_turn(number, began)
+        alive()
+        progress = min(99, 100 * one.number // total)
+        try:
+            with kind.staged(row.owner_id, path, one) as staged:
+                failpoint("import-row-staged")
+                _make(row, kind, staged, progress)
+        except Refused as refused:
+            _make(row, kind, replace(one, error=str(refused)), progress)
         failpoint("import-row-made")
     _finish(row, State.DONE)
 
 
-def _check_turn(number: int) -> None:
-    """Raise TurnOver after enough rows, and while events are behind."""
-    if number >= TURN:
+def _check_turn(number: int, began: float) -> None:
+    """Raise TurnOver after enough rows or time, and while events are behind."""
+    if number >= TURN or (number and time.monotonic() - began > TURN_SECONDS):
         raise TurnOver(0)
     if number % 50 == 0 and relay.lag_ms() > LAG_MS:
         raise TurnOver(LAG_PAUSE_MS)
@@ -214,24 +256,25 @@ def _make(row: Import, kind: Kind, one: Row, progress: int) -> None:
     """Make a row, and note that, in one transaction. Raises Lost."""
     if not _held(row).select_for_update().exists():
         raise Lost
-    at, error = None, one.error
-    if not error and one.target_id is not None:
+    made: Made | None = None
+    error = one.error
+    if not error:
         try:
-            at = kind.make(row.owner_id, one.target_id)
+            made = kind.make(row.owner_id, one)
         except Refused as refused:
             error = str(refused)
-    if error or at is not None:
+    if error or made:
         ImportItem.objects.create(
             import_id=row.pk,
             row=one.number,
             source=one.source[: ImportItem.SOURCE_MAX],
-            target_id=None if error else one.target_id,
-            at=at,
-            error=error,
+            target_id=made.target_id if made else None,
+            at=made.at if made else None,
+            error=made.warning if made else error,
         )
     _held(row).update(
         position=one.number,
-        made=F("made") + (at is not None),
+        made=F("made") + (made is not None),
         failed=F("failed") + bool(error),
         progress=progress,
         due_at=db.now_ms() + LEASE_MS,
@@ -242,8 +285,9 @@ def _make(row: Import, kind: Kind, one: Row, progress: int) -> None:
 def _undo(row: Import, kind: Kind) -> None:
     """End what the import made and what still stands, the newest first."""
     items = ImportItem.objects.filter(import_id=row.pk).exclude(target_id=None)
+    began = time.monotonic()
     for number, item in enumerate(items.order_by("-row")[: TURN + 1]):
-        _check_turn(number)
+        _check_turn(number, began)
         _undo_one(row, kind, item)
         failpoint("import-row-undone")
     _finish(row, State.UNDONE)
@@ -292,10 +336,13 @@ def _later(row: Import, pause_ms: int, tries: int | None = None) -> None:
 
 # --- the end ------------------------------------------------------------------------------------
 def purge() -> int:
-    """Delete imports that are too old to be undone, and files without a row; return how many."""
-    before = db.now_ms() - DAYS * DAY_MS
-    old = Import.objects.exclude(state__in=BUSY).filter(created_at__lt=before)
-    removed = sum(_drop(row.pk) for row in old.order_by("pk")[:100])
+    """Delete imports that are too old, and files without a row; return how many."""
+    now = db.now_ms()
+    idle = Import.objects.exclude(state__in=BUSY).order_by("pk")
+    old = idle.filter(created_at__lt=now - DAYS * DAY_MS)
+    removed = sum(_drop(row.pk) for row in old[:100])
+    waiting = idle.filter(state=State.PREVIEWED, created_at__lt=now - WAIT_DAYS * DAY_MS)
+    removed += sum(_drop(row.pk, (State.PREVIEWED,)) for row in waiting[:100])
     for name in files.old_names(db.now_ms() - DAY_MS):
         if not Import.objects.filter(name=name).exists():
             files.remove(name)

@@ -42,15 +42,20 @@ def check(owner_id: int, adding: int = 0) -> None:
 
     A file of `adding` bytes must still fit into both.
     """
-    if is_disk_full(adding):
-        logger.warning("disk nearly full; upload refused, %.1f %% free", 100 * free_share())
-        raise _no_room()
+    check_free(adding)
     used = Media.objects.filter(owner_id=owner_id).aggregate(total=Sum("size"))["total"] or 0
     # An id contains the time of its creation.
     is_new = time.time() * 1000 - ids.ms_of(owner_id) < NEW_DAYS * DAY_MS
     quota = NEW_QUOTA_BYTES if is_new else QUOTA_BYTES
     if used >= quota or used + adding > quota:
         raise PayloadTooLarge(_NEW_USED_UP if is_new else _USED_UP)
+
+
+def check_free(adding: int = 0) -> None:
+    """Raise Unavailable if the disk is nearly full, or would be with so many bytes more."""
+    if is_disk_full(adding):
+        logger.warning("disk nearly full; upload refused, %.1f %% free", 100 * free_share())
+        raise _no_room()
 
 
 def free_share(adding: int = 0) -> float:

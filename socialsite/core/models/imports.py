@@ -12,8 +12,10 @@ class Import(models.Model):
     class Kind(models.TextChoices):
         """What the file has."""
 
-        FOLLOWS = "follows", _("follows")
-        BLOCKS = "blocks", _("blocked people")
+        FOLLOWS = "follows", _("People you follow (CSV)")
+        BLOCKS = "blocks", _("People you block (CSV)")
+        POSTS = "posts", _("Posts of an archive of this software (ZIP)")
+        MASTODON = "mastodon", _("Posts of a Mastodon archive (ZIP)")
 
     class State(models.TextChoices):
         """From the upload to the undo. Nothing changes before `running`."""
@@ -56,7 +58,7 @@ class Import(models.Model):
 
 
 class ImportItem(models.Model):
-    """A row of a file that changed something, to undo it, or that failed."""
+    """A row of a file that changed something, to undo it, or that did not or not wholly come."""
 
     SOURCE_MAX = 150
 
@@ -65,11 +67,11 @@ class ImportItem(models.Model):
     # The number of the row in the file, from 1, and the name that it has.
     row = models.PositiveIntegerField()
     source = models.CharField(max_length=SOURCE_MAX)
-    # The person followed or blocked and the time (Unix ms), which tells this follow from later
-    # ones; NULL for a row that failed.
+    # The person followed or blocked, or the post, and the time (Unix ms), which tells this follow
+    # from later ones; NULL for a row that failed.
     target_id = models.BigIntegerField(null=True, db_index=True)
     at = models.BigIntegerField(null=True)
-    # The name of the error of a row that failed.
+    # The name of the error of a row that failed, or of what a row that was made lacks.
     error = models.CharField(max_length=24, blank=True, default="")
 
     class Meta:

@@ -62,6 +62,7 @@ from feeds.discovery.search import cursors, indexing
 from feeds.discovery.search import language as search_language
 from feeds.discovery.search.matching import Text
 from feeds.discovery.tags import queries as tag_queries
+from feeds.imports import html_texts, records
 from feeds.models import PostContent
 from feeds.views import composer, drafts, oembed
 from interactions.actions import comments
@@ -74,7 +75,7 @@ from socialsite.core.errors import AppError, PasskeyRefused
 from socialsite.core.http import api, ip_addresses, ranges, return_addresses
 from socialsite.core.http.json import JsonForAll, OrjsonParser, OrjsonRenderer
 from socialsite.core.http.server import body_limits, header_limits, uvicorn_protocols
-from socialsite.core.imports import tables
+from socialsite.core.imports import elements, tables
 from socialsite.core.imports.kinds import Unreadable
 from socialsite.core.media import picture_limits as media_parts
 from socialsite.core.media import pictures, stored_files, video_links
@@ -352,6 +353,24 @@ def table(value: str) -> None:
                 pass
 
 
+def json_objects(value: str) -> None:
+    """Find the objects of a list in JSON."""
+    for given in (value, f"[{value}]", f'[{{"a":"{value}"}}]'):
+        with suppress(Unreadable):
+            for _one in elements.objects([given.encode("utf-8", "replace")]):
+                pass
+
+
+def post_elsewhere(value: str) -> None:
+    """Make a post of what another site says."""
+    html_texts.text_of(value)
+    html_texts.text_of(f'<a class="mention" href="{value}">{value}</a>')
+    records.elsewhere(value, "a.example")
+    records.as_markdown(value)
+    with suppress(records.Wrong):
+        records.ms_of(value)
+
+
 def links_shown(value: str) -> None:
     jinja._linked.__wrapped__(value, False)
 
@@ -512,6 +531,8 @@ PARSERS = [
     Parser("a caption", captions.BYTES - len(CAPTION), lambda value: caption(value, "")),
     Parser("a caption's place", captions.BYTES - len(CAPTION), lambda value: caption("", value)),
     Parser("a table to import", tables.ROWS_MAX, table),
+    Parser("a JSON list to import", tables.ROWS_MAX, json_objects),
+    Parser("a post to import", PostContent.TEXT_MAX["article"], post_elsewhere),
     Parser("a row to import", tables.LINE_MAX, lambda value: people_imports.told(1, value, "a.b")),
     Parser("a language of captions", HEAD, captions.LANGUAGE.fullmatch),
     Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
@@ -620,6 +641,12 @@ READERS: dict[str, str | tuple[str, ...]] = {
         *("captions", "a caption", "a caption's place", "a language of captions"),
     ),
     "socialsite/core/imports/tables.py": ("a table to import",),
+    "socialsite/core/imports/elements.py": ("a JSON list to import",),
+    "socialsite/core/imports/spools.py": OURS,
+    "feeds/imports/own.py": ("a JSON list to import", "a post to import"),
+    "feeds/imports/mastodon.py": ("a JSON list to import", "a post to import"),
+    "feeds/imports/html_texts.py": ("a post to import",),
+    "feeds/imports/records.py": ("a post to import",),
     "socialsite/core/media/videos/probing.py": OURS,
     "socialsite/core/media/videos/sources.py": OURS,
     "socialsite/core/http/ranges.py": ("a range of a file",),

@@ -18,7 +18,7 @@ from socialsite import imports, tasks
 from socialsite.core import db
 from socialsite.core.events import relay
 from socialsite.core.imports import files, jobs, tables
-from socialsite.core.imports.kinds import Kind
+from socialsite.core.imports.kinds import Kind, Made, Row
 from socialsite.core.models import Event, Import, ImportItem
 from socialsite.tests.support.answers import assert_error
 
@@ -132,9 +132,9 @@ def test_a_block_between_preview_and_start_reads_as_no_person(
     ident = checked(api, "bob123\n")
     real = imports.KINDS["follows"].make
 
-    def make(owner_id: int, target_id: int) -> int | None:
+    def make(owner_id: int, row: Row) -> Made | None:
         actions.block(bob, alice)
-        return real(owner_id, target_id)
+        return real(owner_id, row)
 
     _replace(monkeypatch, make=make)
     assert [one["error"] for one in step(api, ident, "start")["failed"]] == ["USER_NOT_FOUND"]
@@ -314,12 +314,13 @@ def test_an_undo_stops_a_worker_that_runs(
 
     def failpoint(name: str) -> None:
         passed.append(name)
-        if len(passed) == 1:
+        if name == "import-row-made":
             assert api.post(f"{V1}imports/{ident}/undo").status_code == 202
 
     monkeypatch.setattr(jobs, "failpoint", failpoint)
     assert step(api, ident, "start")["state"] == "undone"
-    assert passed == ["import-row-made", "import-row-undone"]
+    names = ("staged", "made", "staged", "undone")
+    assert passed == [f"import-row-{name}" for name in names]
     assert followed(alice) == set()
 
 
@@ -349,10 +350,10 @@ def test_what_fails_again_and_again_is_given_up_and_can_be_undone(
     ident = checked(api, "bob123\ncarol1\n")
     make = imports.KINDS["follows"].make
 
-    def broken(owner_id: int, target_id: int) -> int | None:
-        if target_id == carol.pk:
+    def broken(owner_id: int, row: Row) -> Made | None:
+        if row.target_id == carol.pk:
             raise RuntimeError("broken")
-        return make(owner_id, target_id)
+        return make(owner_id, row)
 
     _replace(monkeypatch, make=broken)
     step(api, ident, "start")
@@ -390,7 +391,7 @@ def test_uploads_are_bounded_and_replace_those_not_started(
     monkeypatch.setattr(files, "TABLE_MAX", 10)
     monkeypatch.setattr(jobs, "IMPORTS_MAX", 1)
     assert_error(upload(api, "a" * 11), 413, "PAYLOAD_TOO_LARGE")
-    assert_error(upload(api, "bob123", kind="posts"), 400, "INVALID_INPUT", "kind")
+    assert_error(upload(api, "bob123", kind="likes"), 400, "INVALID_INPUT", "kind")
     empty = api.post(f"{V1}imports", {"kind": "follows"}, format="multipart")
     assert_error(empty, 400, "INVALID_INPUT", "file")
     first = checked(api, "bob123")

@@ -20,8 +20,8 @@ FILES = 12 * KILO * KILO
 VIDEO = 101 * KILO * KILO
 # A part of a video that is sent in parts.
 VIDEO_PART = 4 * KILO * KILO
-# A file to import, with its form.
-IMPORT = 5 * KILO * KILO
+# A file to import, with its form; what the file has decides about its own limit.
+IMPORT = 501 * KILO * KILO
 # An article has 50,000 characters; each takes 12 bytes as two `\\uXXXX` or percent-encoded.
 ARTICLE = 700 * KILO
 OTHER = 256 * KILO

@@ -1,0 +1,126 @@
+"""Read the posts of an archive of Mastodon: `outbox.json` in ActivityPub, and media beside it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from feeds.imports import html_texts, records
+from feeds.imports.records import INVALID, OTHER_KIND, REPLY, REPOST, TOO_LONG, Record, Wrong, blank
+from feeds.models import Kind, Visibility
+from socialsite.core import db
+from socialsite.core.imports import elements, zips
+from socialsite.core.imports.kinds import NO_POSTS, Unreadable
+
+OUTBOX, ACTOR, MEDIA = "outbox.json", "actor.json", "media_attachments/"
+JSON_MAX, ACTOR_MAX = 256 * 1024 * 1024, 1024 * 1024
+BLOCK = 64 * 1024
+_PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
+
+
+def read(path: Path, alive: Callable[[], None]) -> Iterator[Record]:
+    """Yield the posts of an archive in its order. Raises Unreadable."""
+    with zips.opened(path) as archive:
+        if archive.size_of(OUTBOX) is None:
+            raise Unreadable(NO_POSTS)
+        actor, now = _actor(archive), db.now_ms()
+        with archive.member(OUTBOX, JSON_MAX) as file:
+            blocks = zips.read_all(file, alive, BLOCK)
+            for raw in elements.objects(blocks, b"orderedItems"):
+                yield _record(raw, actor, now)
+
+
+def _actor(archive: zips.Zip) -> str:
+    """Return the address of the person; empty if the archive does not say it."""
+    if archive.size_of(ACTOR) is None:
+        return ""
+    try:
+        return records.text(orjson.loads(archive.bytes_of(ACTOR, ACTOR_MAX))["id"])
+    except (ValueError, TypeError, KeyError, Wrong):
+        return ""
+
+
+def _record(raw: bytes | None, actor: str, now: int) -> Record:
+    if raw is None:
+        return blank(error=TOO_LONG)
+    record = blank()
+    try:
+        activity = orjson.loads(raw)
+        record["ident"] = records.text(activity.get("id"))[: records.FILE_MAX]
+        record["at"] = records.published(activity.get("published"), now)
+        if activity.get("type") == "Announce":
+            raise Wrong(REPOST)
+        note = activity.get("object")
+        is_note = isinstance(note, dict) and note.get("type") in ("Note", "Question")
+        if activity.get("type") != "Create" or not is_note:
+            raise Wrong(OTHER_KIND)
+        _fill(record, note, actor or records.text(activity.get("actor")))
+        return records.settle(record)
+    except Wrong as wrong:
+        return record | {"error": str(wrong)}
+    except ValueError:
+        return record | {"error": INVALID}
+
+
+def _fill(record: Record, note: dict[str, Any], actor: str) -> None:
+    record["ident"] = records.text(note.get("id"))[: records.FILE_MAX]
+    replied = records.text(note.get("inReplyTo"))
+    record["visibility"] = _visibility(note)
+    content = html_texts.text_of(records.text(note.get("content")))
+    record["content"] = records.elsewhere(content, _host(actor))
+    record["note"] = html_texts.text_of(records.text(note.get("summary")))
+    if replied and not (actor and replied.startswith(f"{actor}/")):
+        raise Wrong(REPLY)
+    record["sensitive"] = note.get("sensitive") is True
+    attached = records.items(note.get("attachment"))
+    if not all(isinstance(one, dict) for one in attached):
+        raise Wrong(INVALID)
+    record["media"] = records.media_of((_file(one.get("url")), one.get("name")) for one in attached)
+    if len(record["media"]) == 1 and record["media"][0]["file"].endswith(".mp4"):
+        record["kind"] = Kind.VIDEO.value
+    if note["type"] == "Question":
+        record["poll"] = _poll(note)
+
+
+def _host(actor: str) -> str:
+    try:
+        return urlsplit(actor).netloc or "elsewhere.invalid"
+    except ValueError:
+        return "elsewhere.invalid"
+
+
+def _visibility(note: dict[str, Any]) -> str:
+    to, copies = _addresses(note.get("to")), _addresses(note.get("cc"))
+    if any(one in _PUBLIC for one in to):
+        return Visibility.PUBLIC.value
+    if any(one in _PUBLIC for one in copies):
+        return Visibility.QUIET.value
+    if any(one.endswith("/followers") for one in to):
+        return Visibility.FOLLOWERS.value
+    return Visibility.SELF.value
+
+
+def _addresses(value: Any) -> list[str]:
+    values = [value] if isinstance(value, str) else records.items(value)
+    return [records.text(one) for one in values]
+
+
+def _file(url: Any) -> str:
+    """Return the path of an attachment in the archive."""
+    path = records.text(url)
+    return path[path.find(MEDIA) :] if MEDIA in path else path.lstrip("/")
+
+
+def _poll(note: dict[str, Any]) -> dict[str, Any]:
+    multiple = note.get("anyOf") is not None
+    options = records.items(note.get("anyOf") if multiple else note.get("oneOf"))
+    if not all(isinstance(one, dict) for one in options):
+        raise Wrong(INVALID)
+    ends = note.get("endTime") or note.get("closed")
+    return {
+        "options": [records.text(one.get("name")) for one in options],
+        "multiple": multiple,
+        "ends_at": records.ms_of(ends) if isinstance(ends, str) else 0,
+    }
