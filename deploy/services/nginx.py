@@ -57,6 +57,10 @@ def nginx(
     )
 
 
+# The largest bodies: they are on the disk before anybody knows who sends them.
+CONNECTIONS = "            limit_conn archives 4;\n"
+
+
 def _larger_bodies() -> str:
     """Return nginx's blocks for the URLs with a larger limit of the body."""
     blocks = []
@@ -68,7 +72,8 @@ def _larger_bodies() -> str:
             "            proxy_pass http://http;\n"
             f"            client_max_body_size {limit};\n"
             f"            error_page 413 @{api}too_large;\n"
-            f"            error_page 502 504 = @{api}unavailable;\n"
+            f"            error_page 502 503 504 = @{api}unavailable;\n"
+            f"{CONNECTIONS if limit >= body_limits.IMPORT else ''}"
             "        }\n"
         )
     return "\n".join(blocks)

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import socket
 import socketserver
 import tempfile
 import threading
@@ -115,3 +116,30 @@ def test_every_response_over_https_has_one_hsts_header(
     assert answer.status == status
     assert (answer.headers.get_all(HEADER) or []) == ([HSTS] if scheme == "https" else [])
     connection.close()
+
+
+def uploading(port: int, path: str) -> http.client.HTTPConnection:
+    """Begin to send an archive, and return once nginx waits for its body or has answered."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.putrequest("POST", path)
+    connection.putheader("Content-Length", "1000000")
+    connection.putheader("Expect", "100-continue")
+    connection.endheaders()
+    connection.sock.recv(12, socket.MSG_PEEK | socket.MSG_WAITALL)
+    return connection
+
+
+def test_few_archives_are_uploaded_at_a_time(server: tuple[str, int]) -> None:
+    """Their bodies are on the disk before anybody knows who sends them."""
+    _, port = server
+    paths = ["/api/v1/imports", "/settings/import"] * 2
+    held = [uploading(port, path) for path in paths]
+    for path in paths[:2]:
+        refused = uploading(port, path)
+        answer = refused.getresponse()
+        assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
+        refused.close()
+    other = uploading(port, "/api/v1/media/videos")
+    assert other.sock.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 100"
+    for connection in [*held, other]:
+        connection.close()

@@ -1,7 +1,8 @@
 """Split a long JSON list into its objects, with memory for one of them.
 
 The objects are not parsed here, only found by their brackets and quotation marks; the caller parses
-each of them, and finds what is wrong within.
+each of them, and finds what is wrong within. (The library `ijson` keeps a text of any length in
+memory.)
 """
 
 import re
