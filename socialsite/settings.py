@@ -182,12 +182,10 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_ACKS_LATE = False  # work is claimed by lease in the database; a message is only a hint
 # Threads: each process would take 100 MB, and most of the work is done by the database.
-# The queue of a worker of its own: a conversion or an archive takes minutes.
-CELERY_TASK_ROUTES = {
-    "core.convert_videos": {"queue": "video"},
-    "site.build_exports": {"queue": "video"},
-    "site.run_imports": {"queue": "video"},
-}
+# The queue of a worker of its own: a conversion or an archive takes minutes. The embedded mode has
+# one worker for everything.
+LONG_TASKS = ("core.convert_videos", "site.build_exports", "site.run_imports")
+CELERY_TASK_ROUTES = {} if EMBEDDED else {name: {"queue": "video"} for name in LONG_TASKS}
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = 2
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
