@@ -12,11 +12,11 @@ PICKED = Comment.Attr.PINNED | Comment.Attr.BY_AUTHOR
 def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
     """Return comments, deleted ones too, by authors whom the reader may see.
 
-    Excludes authors who are banned or closed, and those with a block in either direction.
+    Excludes authors who are banned or closed, and those with a block in either direction. Deleted
+    comments of closed accounts are included: others may have answered them.
     """
-    comments = Comment.objects.filter(
-        author__banned_at__isnull=True, author__deleted_at__isnull=True
-    )
+    open_or_gone = Q(author__deleted_at__isnull=True) | Q(deleted=True)
+    comments = Comment.objects.filter(open_or_gone, author__banned_at__isnull=True)
     if viewer_id is None:
         return comments
     return comments.exclude(author_id__in=relations_queries.blocked_ids(viewer_id))

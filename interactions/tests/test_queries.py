@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.models import User
 from feeds import queries as feeds_queries
 from interactions import actions, queries
 from interactions.models import Comment, Like, Subject, SubjectType
@@ -274,6 +275,25 @@ def test_a_deleted_reply_stays_while_it_is_answered(post, author, reader) -> Non
     assert ids(queries.replies(reader, reply.pk)) == [answer.pk]
     actions.delete_comment(author, answer.pk)
     assert queries.replies(reader, root.pk).items == []
+
+
+def test_the_tombstone_of_a_closed_account_keeps_the_answers_of_others(
+    post, author, reader, make_user
+) -> None:
+    """While the account can be taken back the thread is hidden; erased, it is a tombstone."""
+    root = actions.comment(reader, post.pk, "secret words")
+    inner = actions.comment(reader, post.pk, "more of them", root.pk)
+    answer = actions.comment(author, post.pk, "reply", inner.pk)
+    User.objects.filter(pk=reader.pk).update(deleted_at=timezone.now())
+    assert queries.comments(author, post.pk).items == []
+    for comment in (root, inner):
+        actions.delete_comment(reader, comment.pk)
+    for viewer in (None, author):
+        (tomb,) = queries.comments(viewer, post.pk).items
+        assert (tomb["deleted"], tomb["author"], tomb["content"]) == (True, None, "")
+        assert words(queries.replies(viewer, root.pk)) == ["", "reply"]
+    actions.delete_comment(author, answer.pk)
+    assert queries.comments(make_user(), post.pk).items == []
 
 
 def test_a_tombstone_with_only_hidden_replies_is_hidden(post, author, make_user) -> None:
