@@ -136,6 +136,17 @@ class Client:
             raise AssertionError(f"{method} {path}: {error.code} {error.read()!r}") from None
         return json.loads(text) if text else None
 
+    def posts(self) -> list[Any]:
+        """Return all posts of the person, the newest first."""
+        found: list[Any] = []
+        path: str | None = f"users/{self.id}/posts?size=5"
+        while path is not None:
+            page = self("GET", path)
+            found += page["items"]
+            following = page["next"]
+            path = following and f"users/{self.id}/posts?size=5&cursor={following}"
+        return found
+
     @classmethod
     def new(cls, base: str, username: str) -> "Client":
         """Register a person and sign in."""

@@ -42,17 +42,6 @@ def write(author: stacks.Client) -> None:
     author("POST", f"posts/{noted['id']}/repost", content="As I said.")
 
 
-def posts_of(person: stacks.Client) -> list[Any]:
-    """Return all posts of a person, the newest first."""
-    found, cursor = [], ""
-    while True:
-        page = person("GET", f"users/{person.id}/posts?size=5{cursor}")
-        found += page["items"]
-        if not page["next"]:
-            return found
-        cursor = f"&cursor={page['next']}"
-
-
 def pictures_of(person: stacks.Client, post: Any) -> list[Image.Image]:
     site = person.base.removesuffix("/api/v1/")
     found = []
@@ -110,13 +99,13 @@ def test_posts_move_to_a_new_site_and_an_undo_takes_them_back(
     there.get_by_test_id("import-upload").click()
     expect(there.get_by_test_id("import-preview")).to_contain_text("A red wall", timeout=WAIT_MS)
     fits(there)
-    assert posts_of(new) == []
+    assert new.posts() == []
     there.get_by_test_id("import-start").click()
     state = there.get_by_test_id("import-state")
     expect(state).to_have_text(re.compile(": done"), timeout=WAIT_MS)
     fits(there)
 
-    before, after = posts_of(old), posts_of(new)
+    before, after = old.posts(), new.posts()
     assert len(before) == len(after) == 8
     for one, other in zip(before, after, strict=True):
         assert {key: other[key] for key in KEPT} == expected(one, embedded_site)
@@ -137,7 +126,7 @@ def test_posts_move_to_a_new_site_and_an_undo_takes_them_back(
 
     there.get_by_test_id("import-undo").click()
     expect(state).to_have_text(re.compile(": undone"), timeout=WAIT_MS)
-    assert posts_of(new) == fan("GET", "feed")["items"] == []
+    assert new.posts() == fan("GET", "feed")["items"] == []
 
 
 def expected(post: Any, site: str) -> dict[str, Any]:

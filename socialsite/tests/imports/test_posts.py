@@ -4,23 +4,28 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 from PIL import Image
 
 from accounts.models import User
 from feeds import actions as feeds_actions
+from feeds import queries as feeds_queries
 from feeds.content.polls.definition import Given
 from feeds.models import Post
 from feeds.tests.exactness import oracle
 from interactions.models import Notification
 from relations import actions
-from socialsite import tasks
+from socialsite import imports, tasks
 from socialsite.core.imports import files, jobs
 from socialsite.core.media import disk_space, pictures
+from socialsite.core.media.videos import jobs as video_jobs
 from socialsite.core.models import Import, Media
+from socialsite.core.tests.media.videos import samples
 from socialsite.tests.imports.test_people import _die, _killer, get, step
 from socialsite.tests.support.pictures import picture
 
@@ -170,6 +175,81 @@ def test_nobody_is_notified_and_feeds_stay_exact(
     oracle.assert_whole(carol)
 
 
+def test_feeds_are_exact_after_each_row_of_an_import_and_of_its_undo(
+    bob: User, make_user: Make, api_for: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No event is delivered meanwhile; each turn makes one row, as if it lasted long."""
+    monkeypatch.setattr(jobs, "TURN_SECONDS", 0)
+    carol = make_user("carol1")
+    actions.follow(carol, bob)
+    feeds_actions.publish(bob, content="old", at_ms=AT - 60 * 24 * HOUR)
+    posts = [told(n, at=f"20{30 - n}-01-01T00:00:00Z") for n in (9, 7, 12)]
+    api = api_for(bob)
+    ident = checked(api, archive(posts))
+    for name, counts in (("start", (1, 2, 3)), ("undo", (2, 1, 0))):
+        assert api.post(f"{V1}imports/{ident}/{name}").status_code == 202
+        for count in counts:
+            assert jobs.work_off(imports.KINDS)
+            assert get(api, ident)["done"] == count
+            assert Post.objects.filter(author=bob, is_deleted=False).count() == count + 1
+            oracle.assert_whole(carol)
+            oracle.assert_whole(bob)
+
+
+def test_an_undo_takes_edited_posts_and_leaves_what_was_deleted_and_written_since(
+    bob: User, api_for: Make, drain: Any
+) -> None:
+    api = api_for(bob)
+    ident = checked(api, archive([told(1), told(2)]))
+    assert step(api, ident, "start")["done"] == 2
+    first, second = Post.objects.filter(author=bob).order_by("position")
+    feeds_actions.edit(bob, first.pk, 1, content="edited")
+    feeds_actions.delete(bob, second.pk)
+    own = feeds_actions.publish(bob, content="new")
+    assert step(api, ident, "undo")["state"] == "undone"
+    drain()
+    assert [*Post.objects.filter(is_deleted=False).values_list("pk", flat=True)] == [own.pk]
+
+
+def test_a_repost_of_a_post_of_this_site_comes_and_its_author_is_not_notified(
+    alice: User, bob: User, api_for: Make, drain: Any
+) -> None:
+    shown = feeds_actions.publish(alice, content="here")
+    hidden = feeds_actions.publish(alice, content="hidden", visibility="followers")
+    posts = [
+        told(1, kind="repost", repost_of=str(shown.pk), content=""),
+        told(2, kind="repost", repost_of=str(hidden.pk), content="mine"),
+    ]
+    api = api_for(bob)
+    found = step(api, checked(api, archive(posts)), "start")
+    assert [(one["row"], one["error"]) for one in found["failed"]] == [(2, "REPOST")]
+    drain()
+    repost, quote = Post.objects.filter(author=bob).order_by("position")
+    assert repost.ref_post_id == shown.pk
+    assert (quote.ref_post_id, quote.kind) == (None, "micro")
+    assert not Notification.objects.exists()
+
+
+def test_a_video_of_an_archive_comes_by_the_way_of_uploads(
+    bob: User, api_for: Make, drain: Any
+) -> None:
+    media = [{"file": "media/a.mp4", "alt": "a boat"}]
+    members = {"media/a.mp4": samples.video()}
+    api = api_for(bob)
+    ident = checked(api, archive([told(1, kind="video", media=media)], members=members))
+    found = step(api, ident, "start")
+    assert (found["done"], found["failed"]) == (1, [])
+    video_jobs.work_off()
+    drain()
+    post = Post.objects.get(author=bob)
+    card = feeds_queries.post(bob, post.pk)
+    assert card["video"] is not None
+    assert (card["kind"], card["video"]["state"]) == ("video", "ready")
+    step(api, ident, "undo")
+    drain()
+    assert not Media.objects.exists()
+
+
 def test_names_and_audiences_of_another_site_lead_to_nobody_here(
     alice: User, bob: User, api_for: Make
 ) -> None:
@@ -254,10 +334,6 @@ def test_the_quota_of_the_person_holds(
 
 
 def test_a_suspended_person_imports_nothing(bob: User, api_for: Make) -> None:
-    from datetime import timedelta
-
-    from django.utils import timezone
-
     api = api_for(bob)
     ident = checked(api, archive([told(1)]))
     jobs.begin(bob.pk, int(ident))
