@@ -385,3 +385,26 @@ def drain(db: None) -> Callable[[], None]:
             pass
 
     return run
+
+
+@pytest.fixture
+def deliver(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
+    """Return a function that sends the wanted mails as a worker does, and returns them."""
+    from django.core import mail
+
+    from accounts import tasks
+    from socialsite.core.events import enqueue, relay
+
+    def send(task: str, *args: object) -> bool:
+        if task == tasks.send_mail.name:
+            tasks.send_mail.apply(args=args, throw=True)
+        return True
+
+    def run() -> list[Any]:
+        monkeypatch.setattr(enqueue, "send", send)
+        before = len(mail.outbox)
+        while relay.relay():
+            pass
+        return mail.outbox[before:]
+
+    return run

@@ -1,6 +1,6 @@
 """Events that the accounts app publishes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from socialsite.core.events import DomainEvent
@@ -95,7 +95,7 @@ class MailWanted(DomainEvent):
 
     `user_id` is 0 if the mail is for every account of the address. A mail that failed is published
     again for a later time, with the number of `tries` so far. `counted`: its budget tokens are
-    already taken.
+    already taken. `detail` is what its writer needs besides the person.
     """
 
     aggregate_type: ClassVar[str] = "mail"
@@ -108,3 +108,4 @@ class MailWanted(DomainEvent):
     language: str
     tries: int = 0
     counted: bool = False
+    detail: list[int] = field(default_factory=list)

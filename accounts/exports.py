@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext_lazy as _
 
 from accounts import devices, staff_acts
+from accounts.mail import choices
 from accounts.models import Invite, Passkey, SignIn, StaffAct, User
 from socialsite.core import ids
 from socialsite.core.exports.archives import file_of
@@ -27,6 +28,7 @@ def _profile(user_id: int) -> Iterator[Record]:
             "email": user.email,
             "email_not_confirmed": user.email_waiting,
             "language": user.language,
+            "mails": choices.names_of(user.mails),
             "unfold_notes": user.unfold_notes,
             "show_sensitive": user.show_sensitive,
             "likes_shown": user.likes_shown,
@@ -52,6 +54,7 @@ PROFILE = Part(
         "email": Field("string", "confirmed e-mail address"),
         "email_not_confirmed": Field("string", "address that waits for its confirmation"),
         "language": Field("string", "language of mails; empty: none was chosen"),
+        "mails": Field("array", "chosen mails: sign_ins, mentions, digest"),
         "unfold_notes": Field("boolean|null", "show texts behind content notes; null: not chosen"),
         "show_sensitive": Field("boolean|null", "show sensitive pictures; null: not chosen"),
         "likes_shown": Field("boolean", "whether others see the liked posts"),

@@ -110,5 +110,7 @@ def hand_to_worker(event: MailWanted) -> None:
     is being sent, it is lost if the worker is killed or the broker is emptied.
     """
     message = (event.kind, event.user_id, event.address, event.language)
-    if not enqueue.send("accounts.send_mail", *message, event.tries, event.counted):
+    if not enqueue.send(
+        "accounts.send_mail", *message, event.tries, event.counted, list(event.detail)
+    ):
         raise Unavailable

@@ -43,7 +43,13 @@ def erase_closed() -> None:
 
 @shared_task(name="accounts.send_mail")
 def send_mail(
-    kind: str, user_id: int, address: str, language: str, tries: int = 0, counted: bool = False
+    kind: str,
+    user_id: int,
+    address: str,
+    language: str,
+    tries: int = 0,
+    counted: bool = False,
+    detail: list[int] | None = None,
 ) -> None:
     """Send the mails of a `MailWanted` event; retry after 10, 20, 40 … s when the server fails.
 
@@ -51,7 +57,7 @@ def send_mail(
     a worker's memory, where a restart would lose it.
     """
     try:
-        messages.send(kind, user_id, address, language, counted=counted)
+        messages.send(kind, user_id, address, language, counted=counted, detail=detail or ())
         return
     except (SMTPException, OSError) as error:
         failure: Exception = error
@@ -64,7 +70,7 @@ def send_mail(
         logger.error("mail given up after %d tries (%s): %s", tries, kind, _cause(failure))
         return
     logger.warning("mail failed; retrying (%s): %s", kind, _cause(failure))
-    again = MailWanted(new_id(), kind, user_id, address, language, tries, counted)
+    again = MailWanted(new_id(), kind, user_id, address, language, tries, counted, detail or [])
     _postpone(again, max(pause, MAIL_PAUSE_SECONDS * 2 ** (tries - 1)))
 
 

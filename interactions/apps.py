@@ -16,3 +16,4 @@ class InteractionsConfig(AppConfig):
         """Import the modules that register themselves."""
         importlib.import_module("interactions.subscribers")
         importlib.import_module("interactions.erasing")
+        importlib.import_module("interactions.notifying.digests")

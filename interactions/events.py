@@ -115,6 +115,16 @@ class NotificationsBehind(DomainEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class MentionMailDue(DomainEvent):
+    """The person was mentioned some minutes ago, and wants a mail about that if it is unread."""
+
+    aggregate_type: ClassVar[str] = "notifications"
+    aggregate_field: ClassVar[str] = "user_id"
+
+    user_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class PushWanted(DomainEvent):
     """Notifications of a person became unread, and are to be pushed to their devices.
 

@@ -28,6 +28,7 @@ from interactions.events import (
     CommentSettingsChanged,
     CommentUnpinned,
     Liked,
+    MentionMailDue,
     NotificationsBehind,
     PushWanted,
     ReportsClosed,
@@ -36,7 +37,7 @@ from interactions.events import (
     Voted,
 )
 from interactions.models import ReportedKind, SubjectType
-from interactions.notifying import causes, official
+from interactions.notifying import causes, mention_mails, official
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.errors import Unavailable
 from socialsite.core.events import enqueue
@@ -266,6 +267,12 @@ def notify_of_ban(event: UserBanned | UserUnbanned | UserClosed | UserReopened) 
 def bring_up_more_notifications(event: NotificationsBehind) -> None:
     """Continue the work of one fact that affects many notifications."""
     causes.run_next_step(event)
+
+
+@on(MentionMailDue)
+def mail_mentions(event: MentionMailDue) -> None:
+    """Ask for a mail about unread mentions, or wait until it may go."""
+    mention_mails.plan(event.user_id)
 
 
 @on(PushWanted, after=True)

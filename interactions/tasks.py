@@ -3,13 +3,20 @@
 from celery import shared_task
 
 from interactions.actions import recount, rising
-from interactions.notifying import fold, push
+from interactions.notifying import digests, fold, push
 
 
 @shared_task(name="interactions.fold_notifications")
 def fold_notifications() -> None:
     """Fold due causes of readers without an open page, and those that other folds left."""
     while fold.sweep():
+        pass
+
+
+@shared_task(name="interactions.send_digests")
+def send_digests() -> None:
+    """Ask for the weekly digests that are due."""
+    while digests.send_due():
         pass
 
 

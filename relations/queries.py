@@ -99,6 +99,13 @@ def follower_ids(author_id: int) -> "QuerySet[Relationship, int]":
     return rows.order_by("to_user_id").values_list("to_user_id", flat=True)
 
 
+def new_follower_count(user_id: int, since: int) -> int:
+    """Return how many people follow the person since a time (Unix ms), without closed accounts."""
+    rows = Relationship.objects.filter(from_user=user_id, relation__in=FOLLOWS_ME)
+    people = User.objects.active().filter(pk=OuterRef("to_user_id"))
+    return rows.filter(Exists(people), fan_since__gt=since).count()
+
+
 def ever_related(user_id: int) -> "QuerySet[Relationship, int]":
     """Return the ids of everybody who ever followed or blocked the person, or the reverse."""
     rows = Relationship.objects.filter(from_user=user_id).order_by("to_user_id")

@@ -36,6 +36,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "rank-tags": _often("feeds.rank_tags", 300),
     "purge-tags": _nightly("feeds.purge_tags", 5, 15),
     "fold-notifications": _often("interactions.fold_notifications", 2),
+    "send-digests": _often("interactions.send_digests", 300),
     "trim-inboxes": _nightly("feeds.trim_inboxes", 4, 30),
     "erase-addresses": {"task": "accounts.erase_addresses", "schedule": timedelta(hours=1)},
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},

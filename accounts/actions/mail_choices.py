@@ -4,11 +4,14 @@ from django.db.models import F
 
 from accounts.mail import choices
 from accounts.models import MailKind, User
+from socialsite.core import db
 
 
 def choose_mails(user: User, kinds: int) -> None:
     """Get mails of exactly these kinds, as bits of `MailKind`."""
-    User.objects.filter(pk=user.pk).update(mails=kinds & sum(MailKind))
+    kinds &= sum(MailKind)
+    due = choices.digest_after(user.pk, db.now_ms()) if kinds & MailKind.DIGEST else None
+    User.objects.filter(pk=user.pk).update(mails=kinds, digest_due=due)
 
 
 def end_mails(token: str) -> MailKind:

@@ -9,9 +9,10 @@ from socialsite.core.events import publish
 from socialsite.core.ids import new_id
 
 
-def request_mail(kind: str, user_id: int, address: str) -> None:
+def request_mail(kind: str, user_id: int, address: str, *detail: int) -> None:
     """Publish a MailWanted event in the current language, in the transaction of its cause."""
-    publish(MailWanted(new_id(), kind, user_id, address, get_language() or ""))
+    language = get_language() or ""
+    publish(MailWanted(new_id(), kind, user_id, address, language, detail=list(detail)))
 
 
 def write_of(act: Act, user: User) -> None:

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from accounts import actions, queries
 from accounts.api import serializers
+from accounts.mail import choices
 from accounts.models import User
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import guarded
@@ -40,7 +41,8 @@ def user_body(viewer: Any, person: User) -> Body:
 
 def own_body(user: User) -> Body:
     """Return a person as they see themselves."""
-    return user_body(user, user) | {"language": user.language}
+    mails = choices.names_of(user.mails)
+    return user_body(user, user) | {"language": user.language, "mails": mails}
 
 
 class Me(APIView):
@@ -63,7 +65,11 @@ class Me(APIView):
         data = api.read(serializers.ProfileSerializer, request.data)
         data |= {name: data[name] or 0 for name in ("avatar", "banner") if name in data}
         user, _principal = signed_in(request)
+        mails = data.pop("mails", None)
         user = actions.edit_profile(user, **data)
+        if mails is not None:
+            user.mails = choices.bits_of(mails)
+            actions.choose_mails(user, user.mails)
         return Response(own_body(user))
 
     @extend_schema(

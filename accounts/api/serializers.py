@@ -12,7 +12,7 @@ from rest_framework import serializers
 
 from accounts import devices
 from accounts.devices import Client
-from accounts.models import User
+from accounts.models import MailKind, User
 from accounts.tokens import decoding
 from relations.api.serializers import RelationSerializer
 from socialsite.core import site
@@ -268,6 +268,12 @@ class ProfileSerializer(_KnownFields):
     likes_shown = serializers.BooleanField(
         required=False, help_text="whether others see the posts that you like"
     )
+    mails = serializers.ListField(
+        child=serializers.ChoiceField(choices=MailKind.labels),
+        required=False,
+        max_length=len(MailKind),
+        help_text="the mails that you get, besides those about your account",
+    )
 
 
 class PairSerializer(serializers.Serializer[Any]):
@@ -340,6 +346,9 @@ class MeSerializer(UserSerializer):
     """The requesting person."""
 
     language = serializers.CharField(allow_blank=True, help_text="empty for none")
+    mails = serializers.ListField(
+        child=serializers.ChoiceField(choices=MailKind.labels), help_text="those that you get"
+    )
 
 
 class DeviceSerializer(serializers.Serializer[Any]):

@@ -1,5 +1,7 @@
 """Mails that people choose, and the link in each that ends them with one click (RFC 8058)."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMessage, EmailMultiAlternatives
@@ -14,7 +16,27 @@ from socialsite.core.errors import WrongLink
 SALT = "accounts.mail.choices"
 TITLES = {
     MailKind.SIGN_INS: _("Sign-ins on a device that you did not use before"),
+    MailKind.MENTIONS: _("Posts and comments that name you, when you have not read them soon"),
+    MailKind.DIGEST: _("Once a week: what is new, if there is something"),
 }
+WEEK_MS = 7 * 86_400_000
+
+
+def names_of(kinds: int) -> list[str]:
+    """Return the names of some kinds, given as bits."""
+    return [kind.label for kind in MailKind if kinds & kind]
+
+
+def bits_of(names: Iterable[str]) -> int:
+    """Return the bits of some kinds by their names. Raises KeyError."""
+    by_name = {kind.label: int(kind) for kind in MailKind}
+    return sum({by_name[name] for name in names})
+
+
+def digest_after(user_id: int, now: int) -> int:
+    """Return when the next digest of a person is due (Unix ms): at their own time of the week."""
+    due = now - now % WEEK_MS + user_id % WEEK_MS
+    return due if due > now else due + WEEK_MS
 
 
 def wants(user: User, kind: MailKind) -> bool:

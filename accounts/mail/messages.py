@@ -6,13 +6,11 @@ created here at sending time, and no table and no queue stores them.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from email.utils import formataddr, parseaddr
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -21,14 +19,15 @@ from django.utils.translation import gettext_lazy
 from accounts import closings, queries, sign_in_log, staff_acts
 from accounts.audit import Act
 from accounts.mail import choices, links
+from accounts.mail.composing import address_of, mail_to
 from accounts.models import MailKind, SignUpRequest, StaffAct, User
-from socialsite.core import site
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
 
 logger = logging.getLogger(__name__)
 
-Writer = Callable[[int, str], list[EmailMessage]]
+# Of a person's id, the address of the event, and its `detail`.
+Writer = Callable[..., list[EmailMessage]]
 
 ASKED_FOR = ("confirm_email", "recovery")
 # Acts of staff in one mail.
@@ -43,7 +42,15 @@ class Later(Exception):
         super().__init__(f"the site's budget of mails is used up for {seconds} s")
 
 
-def send(kind: str, user_id: int, address: str, language: str, *, counted: bool = False) -> int:
+def send(
+    kind: str,
+    user_id: int,
+    address: str,
+    language: str,
+    *,
+    counted: bool = False,
+    detail: Sequence[int] = (),
+) -> int:
     """Send the mails of a `MailWanted` event; returns their number. Raises mail server errors.
 
     `counted`: their budget tokens are already taken. Raises Later when the site's budget is used
@@ -51,7 +58,7 @@ def send(kind: str, user_id: int, address: str, language: str, *, counted: bool 
     """
     chosen = queries.language_of(user_id) or language
     with translation.override(chosen or settings.LANGUAGE_CODE):
-        messages = _WRITERS[kind](user_id, address)
+        messages = _WRITERS[kind](user_id, address, *detail)
         if not messages or not (counted or _may_send(kind, user_id, address, len(messages))):
             return 0
         for message in messages:
@@ -89,10 +96,10 @@ def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:
     user = user or User.objects.filter(pk=user_id).first()
     if user is None or links.waiting_of(user) != address:
         return []
-    link = _address("email_link", links.for_email(user, address))
+    link = address_of("email_link", links.for_email(user, address))
     subject = _("Confirm your e-mail address")
     return [
-        _message(
+        mail_to(
             address,
             subject,
             _("This address was entered for the account @%(name)s on %(site)s. To confirm, open:"),
@@ -108,11 +115,11 @@ def _sign_up_approved(user_id: int, address: str) -> list[EmailMessage]:
     if user is None:
         return []
     return [
-        _message(
+        mail_to(
             address,
             _("Your account is open"),
             _("Welcome! Your account @%(name)s on %(site)s is open. You can log in now:"),
-            _address("login"),
+            address_of("login"),
             name=user.username,
         )
     ]
@@ -123,7 +130,7 @@ def _sign_up_refused(user_id: int, address: str) -> list[EmailMessage]:
     if row is None:
         return []
     return [
-        _message(
+        mail_to(
             address,
             _("Your request for an account"),
             _("You asked for the account @%(name)s on %(site)s. We did not accept your request."),
@@ -145,9 +152,10 @@ def _recovery(user_id: int, address: str) -> list[EmailMessage]:
 
 def _recovery_of(address: str, users: list[User]) -> EmailMessage:
     lines = [
-        f"@{user.username}:\n{_address('recover_link', links.for_recovery(user))}" for user in users
+        f"@{user.username}:\n{address_of('recover_link', links.for_recovery(user))}"
+        for user in users
     ]
-    return _message(
+    return mail_to(
         address,
         _("Set a new password"),
         _("Somebody asked for a new password on %(site)s. To choose one, open the link:"),
@@ -164,12 +172,12 @@ def _password_changed(user_id: int, address: str) -> list[EmailMessage]:
     if user is None or (user.deleted_at and not closings.until(user_id)):
         return []
     return [
-        _message(
+        mail_to(
             user.email,
             _("Your password was changed"),
             _("The password of your account @%(name)s on %(site)s was changed."),
             _("If this was not you, set a new one at once:"),
-            _address("recover"),
+            address_of("recover"),
             name=user.username,
         )
     ]
@@ -180,12 +188,12 @@ def _email_changed(user_id: int, address: str) -> list[EmailMessage]:
     if user is None:
         return []
     return [
-        _message(
+        mail_to(
             address,
             _("Your e-mail address was changed"),
             _("This is no longer the address of your account @%(name)s on %(site)s."),
             _("If this was not you, log in, change your password and set your address again:"),
-            _address("email"),
+            address_of("email"),
             name=user.username,
         )
     ]
@@ -199,13 +207,13 @@ def _two_factor_changed(text: Promise) -> Writer:
         if user is None:
             return []
         return [
-            _message(
+            mail_to(
                 user.email,
                 _("Two-factor sign-in of your account"),
                 str(text),
                 _("If this was not you, set a new password at once, then check your settings:"),
-                _address("recover"),
-                _address("two_factor"),
+                address_of("recover"),
+                address_of("two_factor"),
                 name=user.username,
             )
         ]
@@ -222,13 +230,13 @@ def _staff_act(user_id: int, address: str) -> list[EmailMessage]:
     if user is None or not found:
         return []
     return [
-        _message(
+        mail_to(
             user.email,
             _("A decision about your account"),
             _("The staff of %(site)s decided about your account @%(name)s:"),
             "%(acts)s",
             _("You can read this, and object once, here. If you cannot log in, try all the same:"),
-            _address("acts"),
+            address_of("acts"),
             name=user.username,
             acts="\n\n".join(map(_in_lines, found)),
         )
@@ -246,11 +254,11 @@ def _appeal_decided(user_id: int, address: str) -> list[EmailMessage]:
     if user is None:
         return []
     return [
-        _message(
+        mail_to(
             user.email,
             _("Your objection"),
             _("The staff of %(site)s decided about the objection of @%(name)s. To read it, open:"),
-            _address("acts"),
+            address_of("acts"),
             name=user.username,
         )
     ]
@@ -265,19 +273,19 @@ def _closed(user_id: int, address: str) -> list[EmailMessage]:
     closed = _("Your account @%(name)s on %(site)s is closed. Nobody sees your profile and posts.")
     if until is None:
         erased = _("All of it is being erased, and cannot be taken back.")
-        return [_message(user.email, subject, closed, erased, name=user.username)]
+        return [mail_to(user.email, subject, closed, erased, name=user.username)]
     return [
-        _message(
+        mail_to(
             user.email,
             subject,
             closed,
             _("All of it will be erased on %(time)s. Until then you can log in to take it back:"),
-            _address("login"),
+            address_of("login"),
             _(
                 "If this was not you, take it back and change your password at once. If your"
                 " password does not work any more, set a new one first:"
             ),
-            _address("recover"),
+            address_of("recover"),
             name=user.username,
             time=closings.shown(until),
         )
@@ -289,12 +297,12 @@ def _reopened(user_id: int, address: str) -> list[EmailMessage]:
     if user is None:
         return []
     return [
-        _message(
+        mail_to(
             user.email,
             _("Your account is open again"),
             _("You took back your account @%(name)s on %(site)s. Everything is as it was before."),
             _("If this was not you, set a new password at once:"),
-            _address("recover"),
+            address_of("recover"),
             name=user.username,
         )
     ]
@@ -306,13 +314,13 @@ def _new_sign_in(user_id: int, address: str) -> list[EmailMessage]:
     found = sign_in_log.first_seen(user_id, timedelta(days=1))[:ACTS]
     if user is None or not found or not choices.wants(user, MailKind.SIGN_INS):
         return []
-    message = _message(
+    message = mail_to(
         user.email,
         _("A new device signed in"),
         _("Somebody logged in to your account @%(name)s on %(site)s with a new device:"),
         "%(devices)s",
         _("If this was you, there is nothing to do. If not, set a new password at once:"),
-        _address("recover"),
+        address_of("recover"),
         name=user.username,
         devices="\n".join(map(sign_in_log.in_words, found)),
     )
@@ -364,24 +372,6 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-def _address(page: str, *args: str) -> str:
-    return settings.SITE_URL + reverse(page, args=args)
-
-
-def _sender() -> str:
-    """Return the sender: EMAIL_FROM with its own name, or with that of the site."""
-    name, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
-    return formataddr((name or site.current().name, address))
-
-
-def _message(to: str, subject: str, *paragraphs: str, **values: str) -> EmailMessage:
-    """Return a mail; fills in `%(site)s` and the given values in its paragraphs."""
-    values["site"] = settings.SITE_URL
-    filled = [part % values if "%(" in part else part for part in paragraphs]
-    return EmailMessage(
-        subject=subject,
-        from_email=_sender(),
-        body="\n\n".join(filled) + "\n",
-        to=[to],
-        headers={"Auto-Submitted": "auto-generated"},
-    )
+def register(kind: str, writer: Writer) -> None:
+    """Let another app write the mails of a kind."""
+    _WRITERS[kind] = writer

@@ -18,6 +18,8 @@ class MailKind(models.IntegerChoices):
     """Mails that people choose: bits of `User.mails`. The values are stored and never change."""
 
     SIGN_INS = 1, "sign_ins"
+    MENTIONS = 2, "mentions"
+    DIGEST = 4, "digest"
 
 
 class UserQuerySet(models.QuerySet["User"]):
@@ -78,6 +80,8 @@ class User(AbstractBaseUser):
     language = models.CharField(max_length=10, blank=True, default="")
     # The mails that the person wants, as bits of `MailKind`.
     mails = models.PositiveSmallIntegerField(default=MailKind.SIGN_INS)
+    # When the next digest is due (Unix ms), for those who want one.
+    digest_due = models.BigIntegerField(null=True, blank=True, editable=False, db_index=True)
     # What this reader sees without asking; null: each browser has its own choice.
     unfold_notes = models.BooleanField(null=True, blank=True)
     show_sensitive = models.BooleanField(null=True, blank=True)

@@ -37,6 +37,11 @@ class NotificationReader(models.Model):
     preferences = models.JSONField(default=dict)
     # Names of the kinds that are not pushed to the person's devices.
     not_pushed = models.JSONField(default=list)
+    # Mails about mentions (`notifying.mention_mails`): above which position they are still to come,
+    # when the next one is planned (0: none is), and when the last one went. Unix ms.
+    mentions_after = models.BigIntegerField(default=0)
+    mention_mail_due = models.BigIntegerField(default=0)
+    mention_mail_at = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"reader {self.pk}"

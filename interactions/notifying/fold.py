@@ -25,7 +25,7 @@ from feeds import queries as feeds_queries
 from interactions.cache import invalidate_unread
 from interactions.kinds import BY_VALUE, DEFAULT, REPLIED
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
-from interactions.notifying import push
+from interactions.notifying import mention_mails, push
 from interactions.queries.notifications import has_seen_subject
 from interactions.visibility import shown_to
 from relations import queries as relations_queries
@@ -104,7 +104,9 @@ def _fold(user_id: int) -> int | None:
     # Changes that the reader cannot see cause no hint.
     news = bool(changed) and has_seen_subject(user_id, changed)
     if news:
-        push.request(reader, [group for group in changed if group.is_unread])
+        unread = [group for group in changed if group.is_unread]
+        push.request(reader, unread)
+        mention_mails.request(reader, unread)
     NotificationReader.objects.filter(pk=user_id).update(last_position=last)
     transaction.on_commit(partial(_notify, user_id, news=news), robust=True)
     return len(due)

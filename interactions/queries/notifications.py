@@ -233,14 +233,14 @@ class _Subjects:
         if kind.subject == "user":
             return ""
         if kind.official:
-            return _preview(self._removed[kind.subject].get(row.subject_id, ""))
+            return preview_of(self._removed[kind.subject].get(row.subject_id, ""))
         post = self._posts.get(row.post_id)
         if post is None:
             return None
         if kind.subject == "post":
-            return _preview(post.preview)
+            return preview_of(post.preview)
         words = self._comments.get(row.subject_id)
-        return None if words is None else _preview(words)
+        return None if words is None else preview_of(words)
 
 
 def _own_posts(user_id: int, ids: Collection[int]) -> dict[int, str]:
@@ -273,5 +273,6 @@ def _visible_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:
     return {ident: words for ident, root, words in rows if root is None or root in shown}
 
 
-def _preview(words: str) -> str:
+def preview_of(words: str) -> str:
+    """Return the beginning of a text, on one line."""
     return shortened(" ".join(cut(words, 2 * PREVIEW_MAX).split()), PREVIEW_MAX)

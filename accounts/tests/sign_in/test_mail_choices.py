@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 Deliver = Callable[[], list[Any]]
+ME = "/api/v1/users/me"
 ADDRESS, PASSWORD = "alice@example.org", "right.pass1"
 ANDROID = "Mozilla/5.0 (Android 14; Mobile; rv:130.0) Gecko/130.0 Firefox/130.0"
 LINUX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
@@ -140,3 +141,24 @@ def test_an_old_sign_in_is_known_while_the_log_has_it(alice: User, deliver: Deli
     SignIn.objects.update(proved_at=old)
     log_in(LINUX)
     assert len(deliver()) == 1
+
+
+def test_the_api_shows_and_takes_the_choices_of_oneself(
+    alice: User, make_user: Make, api_for: Make
+) -> None:
+    mine = api_for(alice)
+    assert mine.get(ME).json()["mails"] == ["sign_ins"]
+    answer = mine.patch(ME, {"mails": ["digest", "mentions"]}, format="json")
+    assert answer.json()["mails"] == mine.get(ME).json()["mails"] == ["mentions", "digest"]
+    alice.refresh_from_db()
+    assert alice.mails == MailKind.MENTIONS | MailKind.DIGEST
+    assert alice.digest_due is not None
+    for wrong in (["letters"], "digest", [1], ["digest"] * 4):
+        refused = mine.patch(ME, {"mails": wrong, "bio": "new"}, format="json")
+        assert refused.status_code == 400
+        assert "mails" in refused.json()["fields"]
+    alice.refresh_from_db()
+    assert (alice.mails, alice.bio) == (MailKind.MENTIONS | MailKind.DIGEST, "")
+    assert mine.patch(ME, {"mails": []}, format="json").json()["mails"] == []
+    other = api_for(make_user())
+    assert "mails" not in other.get("/api/v1/users/by-name/alice1").json()

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from accounts import actions
-from accounts.mail import messages
+from accounts.mail import composing
 from accounts.models import AuditEntry, Role, User
 from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
@@ -109,12 +109,12 @@ def test_words_are_in_the_language_of_the_reader_or_in_the_other() -> None:
 
 def test_mails_come_from_the_site(settings: Any) -> None:
     actions.change_site({"name": "园丁之家"})
-    sent = messages._message("alice@example.com", "Subject", "Words")
+    sent = composing.mail_to("alice@example.com", "Subject", "Words")
     name, address = parseaddr(sent.message()["From"])
     assert str(make_header(decode_header(name))) == "园丁之家"
     assert address == settings.DEFAULT_FROM_EMAIL
     settings.DEFAULT_FROM_EMAIL = "Post <post@example.org>"
-    assert messages._sender() == "Post <post@example.org>"
+    assert composing._sender() == "Post <post@example.org>"
 
 
 def test_the_api_tells_what_fits(api: APIClient) -> None:
