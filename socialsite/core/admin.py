@@ -1,4 +1,4 @@
-"""Admin of the core: the event outbox with its dead letters, and the base of read-only admins."""
+"""Admin of the core: the event outbox, videos, archives and imports; the base of all admins."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from socialsite.core.events import relay
 from socialsite.core.ids import number_of
 from socialsite.core.media.videos import failures
-from socialsite.core.models import Event, Video
+from socialsite.core.models import Event, Export, Import, Video
 from socialsite.core.rights import READING, Right
 from socialsite.core.times import iso
 
@@ -203,3 +203,43 @@ class VideoAdmin(ReadOnlyAdmin):
     def finished(self, row: Video) -> str:
         """Return the time when it was ready or failed, "" before."""
         return "" if row.finished_at is None else iso(row.finished_at)
+
+
+class _JobAdmin(ReadOnlyAdmin):
+    """Jobs that people started with their own data: how far each is, and nothing of the data."""
+
+    of_owner = id_column("owner_id", gettext_lazy("owner"))
+    list_filter: ClassVar[Any] = ("state",)
+    search_fields = ("=id", "=owner_id")
+    ordering = ("-id",)
+    shown_to = Right.OPERATION
+
+    @admin.display(description=gettext_lazy("created at"))
+    def created(self, row: Any) -> str:
+        """Return the time of the request in UTC."""
+        return iso(row.created_at)
+
+    @admin.display(description=gettext_lazy("finished"))
+    def finished(self, row: Any) -> str:
+        """Return the time when it was ready or failed, "" before."""
+        return "" if row.finished_at is None else iso(row.finished_at)
+
+
+@admin.register(Export)
+class ExportAdmin(_JobAdmin):
+    """Archives that people asked for; nobody reads them here."""
+
+    list_display = ("id", "of_owner", "state", "progress", "tries", "size", "created", "finished")
+    fields = readonly_fields = list_display
+
+
+@admin.register(Import)
+class ImportAdmin(_JobAdmin):
+    """Files that people import: how many rows are done."""
+
+    list_display = (
+        *("id", "of_owner", "kind", "state", "progress", "tries"),
+        *("position", "made", "failed", "created", "finished"),
+    )
+    fields = readonly_fields = list_display
+    list_filter = ("kind", "state")

@@ -612,6 +612,8 @@ ADMIN: dict[str, Listed] = {
     "accounts/staffact": Listed("{username}", ("username",), ("username",)),
     "accounts/staffrole": Listed(""),
     "accounts/appeal": Listed("{username}", ("username",), ("username",)),
+    "core/export": Listed(""),
+    "core/import": Listed(""),
     "core/video": Listed("{hidden}", ("hidden",), ("hidden",)),
     "accounts/user": Listed("{username}", ("username", "nickname"), NAMES),
     "accounts/auditentry": Listed("{username}", ("username",), ("username",)),
