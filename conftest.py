@@ -401,7 +401,8 @@ def deliver(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]
         return True
 
     def run() -> list[Any]:
-        monkeypatch.setattr(enqueue, "send", send)
+        for name in ("send", "send_last"):
+            monkeypatch.setattr(enqueue, name, send)
         before = len(mail.outbox)
         while relay.relay():
             pass

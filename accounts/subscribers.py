@@ -16,6 +16,7 @@ from accounts.events import (
     UserReopened,
     UserUnbanned,
 )
+from accounts.mail import messages
 from accounts.models import StaffAct, User
 from accounts.naming import search as name_search
 from accounts.push import actions as push_actions
@@ -110,7 +111,6 @@ def hand_to_worker(event: MailWanted) -> None:
     is being sent, it is lost if the worker is killed or the broker is emptied.
     """
     message = (event.kind, event.user_id, event.address, event.language)
-    if not enqueue.send(
-        "accounts.send_mail", *message, event.tries, event.counted, list(event.detail)
-    ):
+    send = enqueue.send_last if event.kind in messages.UNHURRIED else enqueue.send
+    if not send("accounts.send_mail", *message, event.tries, event.counted, list(event.detail)):
         raise Unavailable

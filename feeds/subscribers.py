@@ -107,12 +107,14 @@ def plan_fanout(event: PostPublished) -> None:
 @on(PostPublished, after=True)
 def update_caches(event: PostPublished) -> None:
     """Update the caches again, in case the process died after the commit."""
+    if event.renews_pulled:
+        cache.PULLED.renew()  # for later posts of that week too, whatever became of this one
     post = Post.objects.get(pk=event.id)
     if post.is_deleted:
         return
     place = Position(post.position, post.pk)
     pushed = tiers.is_pushed(post.mode)
-    cache.published(post.author_id, place, pushed=pushed, renews_pulled=event.renews_pulled)
+    cache.published(post.author_id, place, pushed=pushed, renews_pulled=False)
 
 
 @on(PostDeleted, after=True)

@@ -15,9 +15,8 @@ def fold_notifications() -> None:
 
 @shared_task(name="interactions.send_digests")
 def send_digests() -> None:
-    """Ask for the weekly digests that are due."""
-    while digests.send_due():
-        pass
+    """Ask for some of the weekly digests that are due: other mails must not wait for them."""
+    digests.send_due()
 
 
 @shared_task(name="interactions.push")

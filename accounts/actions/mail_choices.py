@@ -7,11 +7,16 @@ from accounts.models import MailKind, User
 from socialsite.core import db
 
 
+@db.atomic
 def choose_mails(user: User, kinds: int) -> None:
     """Get mails of exactly these kinds, as bits of `MailKind`."""
     kinds &= sum(MailKind)
-    due = choices.digest_after(user.pk, db.now_ms()) if kinds & MailKind.DIGEST else None
-    User.objects.filter(pk=user.pk).update(mails=kinds, digest_due=due)
+    people = User.objects.filter(pk=user.pk)
+    people.update(mails=kinds)
+    if not kinds & MailKind.DIGEST:
+        people.update(digest_due=None)
+        return
+    people.filter(digest_due=None).update(digest_due=choices.digest_after(user.pk, db.now_ms()))
 
 
 def end_mails(token: str) -> MailKind:

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 Writer = Callable[..., list[EmailMessage]]
 
 ASKED_FOR = ("confirm_email", "recovery")
+# Kinds of mails that may wait for all other work.
+UNHURRIED = set[str]()
 # Acts of staff in one mail.
 ACTS = 5
 
@@ -71,6 +73,7 @@ def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
 
     Only sent mails count: requests for unknown addresses must not use up the site's budget. Mails
     that anybody may request and mails that report a change are counted apart, each kind by itself.
+    Mails that people choose come one an hour at most: they must not use up the budget of others.
     Links for different accounts of one address are counted apart too: a stranger's account must not
     use up the budget of the address's owner.
     """
@@ -81,7 +84,8 @@ def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
         owners = {budgets.MAIL_RECIPIENT: owner, budgets.MAIL_MAILBOX: f"{kind} {mailbox}"}
     else:
         site, owners = budgets.NOTICE_SITE, {budgets.NOTICE: owner}
-    takes = [Take(budget, whose, number) for budget, whose in (owners | {site: ""}).items()]
+    wanted = owners if kind in UNHURRIED else owners | {site: ""}
+    takes = [Take(budget, whose, number) for budget, whose in wanted.items()]
     denials = allowances.take_all(takes)
     if not denials:
         return True
@@ -373,5 +377,6 @@ _WRITERS: dict[str, Writer] = {
 
 
 def register(kind: str, writer: Writer) -> None:
-    """Let another app write the mails of a kind."""
+    """Let another app write the mails of a kind; they go after all other work."""
     _WRITERS[kind] = writer
+    UNHURRIED.add(kind)

@@ -48,6 +48,7 @@ def test_register_login_refresh_and_logout_follow_on_each_other(api) -> None:
         "pronouns": "",
         "joined_at": iso(int(user.created_at.timestamp() * 1000)),
         "language": "",
+        "mails": ["sign_ins"],
         "likes_shown": False,
         "counts": {"following": 0, "followers": 0, "friends": 0, "posts": 0},
         "relation": None,

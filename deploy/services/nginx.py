@@ -58,7 +58,7 @@ def nginx(
 
 
 # The largest bodies: they are on the disk before anybody knows who sends them.
-CONNECTIONS = "            limit_conn archives 4;\n"
+CONNECTIONS = "            limit_conn archives 8;\n            limit_conn archives_of_one 2;\n"
 
 
 def _larger_bodies() -> str:

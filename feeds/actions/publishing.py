@@ -112,12 +112,14 @@ def repost(
     post_id: int,
     content: str = "",
     *,
+    visibility: str = "",
     at_ms: int | None = None,
     imported: bool = False,
 ) -> tuple[Post, bool]:
     """Show somebody's post in one's own name, with words or without.
 
-    A repost of a repost shows what that one shows. `at_ms` and `imported` are as in
+    A repost of a repost shows what that one shows. It has the `visibility` of that post, or a
+    narrower one. `at_ms` and `imported` are as in
     `publish`.
 
     Returns the repost, and whether it is new: a person has one repost without words of a post, and
@@ -127,6 +129,9 @@ def repost(
     """
     words = words_of_repost(content)
     source = _source(author, post_id)
+    audience = audiences.narrower(visibility or source.visibility, source.visibility)
+    if imported and audience == Visibility.MENTIONED:
+        audience = Visibility.SELF
     # Under the lock: of two at once the second finds the repost of the first.
     _locked_head(author.pk)
     if not words.content:
@@ -136,11 +141,11 @@ def repost(
     post = _publish(
         author.pk,
         Kind.REPOST,
-        source.visibility,
+        audience,
         words,
         at_ms,
         source.pk,
-        named=audiences.of(source.pk) if source.visibility == Visibility.MENTIONED else (),
+        named=audiences.of(source.pk) if audience == Visibility.MENTIONED else (),
         imported=imported,
     )
     events.publish(

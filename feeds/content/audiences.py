@@ -31,6 +31,11 @@ def write(post: Post, people: Collection[int]) -> None:
     PostAudience.objects.bulk_create(PostAudience(post=post, user_id=user) for user in people)
 
 
+def narrower(one: str, other: str) -> str:
+    """Return the narrower of two audiences, by their names alone."""
+    return max(one, other, key=Visibility.values.index)
+
+
 def of(post_id: int) -> set[int]:
     """Return the named people of a post."""
     return set(PostAudience.objects.filter(post_id=post_id).values_list("user_id", flat=True))

@@ -43,6 +43,8 @@ from socialsite.core.text.cuts import shortened
 # Posts of one import, and their pictures and videos.
 POSTS_MAX, MEDIA_MAX = 20_000, 20_000
 VIDEO_SUFFIX = ".mp4"
+# What tells a post: its time, with its text or its id.
+Sign = tuple[int, str | int]
 Reader = Callable[[Path, Callable[[], None]], Iterator[Record]]
 
 
@@ -92,14 +94,18 @@ def rows(owner_id: int, path: Path, after: int) -> Iterator[Row]:
 
 
 def _row(
-    number: int, record: Record, path: Path, archive: zips.Zip, there: Collection[tuple[int, str]]
+    number: int,
+    record: Record,
+    path: Path,
+    archive: zips.Zip,
+    there: Collection[Sign],
 ) -> Row:
     source, error = records.source_of(record), record["error"]
     if not error and _is_lost(record, path):
         error = records.REPOST
     if error:
         return Row(number, source, error=error)
-    is_there = any((record["at"], text) in there for text in records.forms(record))
+    is_there = _is_there(record, there)
     warning = record["warning"] or _missing(record, archive)
     return Row(number, source, is_there=is_there, payload=record, warning=warning)
 
@@ -112,10 +118,11 @@ def _is_lost(record: Record, path: Path) -> bool:
 
 
 def _missing(record: Record, archive: zips.Zip) -> str:
-    """Return the warning of files that the archive does not have."""
+    """Return the warning of files that the archive does not have, or that are too large."""
     for one in record["media"]:
-        if archive.size_of(one["file"]) is None:
-            return VIDEO if _is_video(one["file"]) else PICTURE
+        size, is_video = archive.size_of(one["file"]), _is_video(one["file"])
+        if size is None or (size > encoding.MAX_BYTES and not is_video):
+            return VIDEO if is_video else PICTURE
     return ""
 
 
@@ -123,11 +130,17 @@ def _is_video(name: str) -> bool:
     return name.lower().endswith(VIDEO_SUFFIX)
 
 
-def _there(owner_id: int, found: Sequence[Record]) -> set[tuple[int, str]]:
-    """Return time and text of the person's posts at the times of these records."""
+def _there(owner_id: int, found: Sequence[Record]) -> set[Sign]:
+    """Return the signs of the person's posts at the times of these records."""
     mine = Post.objects.filter(author_id=owner_id, is_deleted=False)
     at = mine.filter(position__in={one["at"] for one in found})
-    return set(at.values_list("position", "content_row__content"))
+    rows = list(at.values_list("position", "content_row__content", "pk"))
+    return {(ts, words) for ts, words, _pk in rows} | {(ts, pk) for ts, _words, pk in rows}
+
+
+def _is_there(record: Record, there: Collection[Sign]) -> bool:
+    signs = (record["own"], *records.forms(record))
+    return any((record["at"], sign) in there for sign in signs)
 
 
 # --- before the transaction ----------------------------------------------------------------------
@@ -230,14 +243,13 @@ def make(owner_id: int, row: Row) -> Made | None:
     db.ensure(AuthorHead(author_id=owner_id))
     AuthorHead.objects.select_for_update().get(author_id=owner_id)
     record = ready.record
-    there = _there(owner_id, [record])
-    if any((record["at"], text) in there for text in records.forms(record)):
+    if _is_there(record, _there(owner_id, [record])):
         return None
     author = User.known(owner_id)
     try:
         with transaction.atomic():
             post = _repost(author, ready) if record["kind"] == Kind.REPOST else _post(author, ready)
-    except InvalidInput:
+    except (InvalidInput, Forbidden):
         raise Refused(records.INVALID) from None
     return None if post is None else Made(post.pk, post.position, ready.warning)
 
@@ -267,7 +279,12 @@ def _repost(author: User, ready: _Ready) -> Post | None:
     for ident in filter(None, (_mine(author.pk, ready.original), record["here"])):
         with suppress(NotFound, Forbidden):
             post, is_new = actions.repost(
-                author, ident, record["content"], at_ms=record["at"], imported=True
+                author,
+                ident,
+                record["content"],
+                visibility=record["visibility"],
+                at_ms=record["at"],
+                imported=True,
             )
             return post if is_new else None
     if not record["content"]:

@@ -59,18 +59,18 @@ def _record(raw: bytes | None, actor: str, now: int) -> Record:
         _fill(record, note, actor or records.text(activity.get("actor")))
         return records.settle(record)
     except Wrong as wrong:
-        return record | {"error": str(wrong)}
+        return records.failed(record, str(wrong))
     except ValueError:
-        return record | {"error": INVALID}
+        return records.failed(record, INVALID)
 
 
 def _fill(record: Record, note: dict[str, Any], actor: str) -> None:
     record["ident"] = records.text(note.get("id"))[: records.FILE_MAX]
     replied = records.text(note.get("inReplyTo"))
     record["visibility"] = _visibility(note)
-    content = html_texts.text_of(records.text(note.get("content")))
+    content = records.within(html_texts.text_of(records.text(note.get("content"))))
     record["content"] = records.elsewhere(content, _host(actor))
-    record["note"] = html_texts.text_of(records.text(note.get("summary")))
+    record["note"] = records.within(html_texts.text_of(records.text(note.get("summary"))))
     if replied and not (actor and replied.startswith(f"{actor}/")):
         raise Wrong(REPLY)
     record["sensitive"] = note.get("sensitive") is True

@@ -23,7 +23,6 @@ MANIFEST_MAX = 64 * 1024
 BLOCK = 64 * 1024
 # An audience of people named is nobody here: those are accounts of another site.
 KEPT = (Visibility.PUBLIC, Visibility.QUIET, Visibility.FOLLOWERS, Visibility.SELF)
-VIDEO_SUFFIX = ".mp4"
 
 
 def read(path: Path, alive: Callable[[], None]) -> Iterator[Record]:
@@ -57,12 +56,14 @@ def _record(raw: bytes | None, site: str, now: int) -> Record:
         post = orjson.loads(raw)
         record["ident"] = records.text(post.get("id"))[: records.FILE_MAX]
         record["at"] = records.published(post.get("at"), now)
+        if site == settings.SITE_URL:
+            record["own"] = number_of(record["ident"]) or 0
         _fill(record, post, site)
         return records.settle(record)
     except Wrong as wrong:
-        return record | {"error": str(wrong)}
+        return records.failed(record, str(wrong))
     except ValueError:
-        return record | {"error": INVALID}
+        return records.failed(record, INVALID)
 
 
 def _fill(record: Record, post: dict[str, Any], site: str) -> None:
@@ -73,7 +74,7 @@ def _fill(record: Record, post: dict[str, Any], site: str) -> None:
     if visibility in KEPT:
         record["visibility"] = visibility
     for name in ("title", "note", "content", "video_url"):
-        record[name] = records.text(post.get(name))
+        record[name] = records.within(records.text(post.get(name)))
     if site != settings.SITE_URL:
         host = urlsplit(site).netloc or "elsewhere.invalid"
         record["content"] = records.elsewhere(record["content"], host)

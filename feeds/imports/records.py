@@ -5,7 +5,9 @@ are as a post keeps them.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from feeds.content.plain_text import tags_of
@@ -24,12 +26,23 @@ TOO_LONG, INVALID, NO_SPACE, OTHER_KIND = "TOO_LONG", "INVALID_POST", "NO_SPACE"
 PICTURE, VIDEO, POLL = "PICTURE", "VIDEO", "POLL"
 # Of what a record is read from.
 FILE_MAX, ALT_MAX = 300, 2000
+# Characters of a text before spaces are removed, and options of a poll.
+RAW_MAX = 2 * max(PostContent.TEXT_MAX.values())
+OPTIONS_MAX = 100
+# Files of a post: its pictures or its video, and one that says that there are more.
+FILES_MAX = PostContent.IMAGES_MAX + 1
 _SIGNS = set("\\`*[]<>|~_")
 _LINE_BEGINS = ("-", "+", "=", "#")
 
 
 class Wrong(Exception):
     """A record cannot become a post; the text is the name of the error."""
+
+
+def failed(record: Record, error: str) -> Record:
+    """Return what a list shows of a record that cannot become a post."""
+    begins = one_line(cut(record["title"] or record["content"], ALT_MAX))
+    return blank(record["ident"], error) | {"at": record["at"], "title": shortened(begins, 80)}
 
 
 def blank(ident: str = "", error: str = "") -> Record:
@@ -47,6 +60,7 @@ def blank(ident: str = "", error: str = "") -> Record:
         "video_url": "",
         "poll": None,  # {"options", "multiple", "ends_at"}: Unix ms
         "repost_of": "",  # the ident of the original
+        "own": 0,  # the id of the post itself, if it may be on this site
         "here": 0,  # the id of the original, if it may be on this site
         "address": "",  # of the original, if it is known
         "error": error,
@@ -70,6 +84,13 @@ def items(value: Any) -> list[Any]:
         return []
     if not isinstance(value, list):
         raise Wrong(INVALID)
+    return value
+
+
+def within(value: str) -> str:
+    """Return a text that is not too long for any kind of post. Raises Wrong."""
+    if len(value) > RAW_MAX:
+        raise Wrong(TOO_LONG)
     return value
 
 
@@ -119,6 +140,10 @@ def poll_of(record: Record) -> Given | None:
 
 def settle(record: Record) -> Record:
     """Return a record whose texts are as a post keeps them and fit into it. Raises Wrong."""
+    if record["poll"] is not None:
+        options = record["poll"]["options"]
+        if len(options) > OPTIONS_MAX or sum(map(len, options)) > RAW_MAX:
+            raise Wrong(TOO_LONG)
     poll = poll_of(record)
     if poll is not None and definition.flaws(poll, record["at"], whole=True):
         options = "\n".join(f"- {one}" for one in poll["options"])
@@ -197,7 +222,13 @@ def with_address(record: Record) -> str:
 
 def forms(record: Record) -> tuple[str, ...]:
     """Return the texts that a post of this record may have."""
-    return tuple(dict.fromkeys((record["content"], with_address(record))))
+    quoted = with_address(record)
+    found = [record["content"], quoted]
+    if quoted != record["content"]:
+        with suppress(Wrong):
+            settled = settle(record | {"kind": Kind.MICRO.value, "content": quoted})
+            found.append(settled["content"])
+    return tuple(dict.fromkeys(found))
 
 
 def source_of(record: Record) -> str:
@@ -208,5 +239,8 @@ def source_of(record: Record) -> str:
 
 
 def media_of(pairs: Iterable[tuple[Any, Any]]) -> list[dict[str, str]]:
-    """Return the files of a record with their descriptions. Raises Wrong."""
-    return [{"file": text(file)[:FILE_MAX], "alt": cut(text(alt), ALT_MAX)} for file, alt in pairs]
+    """Return the first files of a record with their descriptions. Raises Wrong."""
+    return [
+        {"file": text(file)[:FILE_MAX], "alt": cut(text(alt), ALT_MAX)}
+        for file, alt in islice(pairs, FILES_MAX)
+    ]

@@ -129,6 +129,22 @@ def test_the_event_renews_the_set_of_pulled_authors_when_the_process_died_after_
     assert_exact(reader, 2)
 
 
+def test_a_deletion_before_the_event_does_not_hide_later_posts_of_the_week(
+    author: User, reader: User, drain: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(author, 20)
+    publish_old(author)
+    drain()
+    assert_exact(reader, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "published", lambda *args, **kwargs: None)
+        first = bring(author, 1)
+    actions.delete(author, first.pk)
+    bring(author, 1)
+    drain()
+    assert_exact(reader, 2)
+
+
 def test_nobody_is_told_of_an_imported_post(
     author: User,
     reader: User,

@@ -1,12 +1,15 @@
 """Weekly digests: what is new for a person who chose them, if there is something.
 
 Each person has their own time of the week (`User.digest_due`), so they do not all go at once. The
-time of the next digest is committed with the event of this one, so each week is mailed once; a
-mail can be lost if a worker is killed while it sends it. What it says is read when it is written.
+time of the next digest is committed with the event of this one, so each is asked for once; as every
+mail, it is lost if a worker is killed while it sends it. What it says is read when it is written.
 """
+
+import logging
 
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db import DatabaseError
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -17,10 +20,12 @@ from accounts.models import MailKind, User
 from feeds import queries as feeds_queries
 from feeds.cards.card import Card
 from interactions.queries.decoration import decorate
-from interactions.queries.notifications import preview_of, unread_count
+from interactions.queries.notifications import preview_of, unread_count, unread_since
 from relations import queries as relations_queries
 from socialsite.core import db, site
 from socialsite.core.positions import Position
+
+logger = logging.getLogger(__name__)
 
 KIND = "digest"
 # People in one step, posts that are shown, and pages of the home feed that are looked at.
@@ -33,7 +38,10 @@ def send_due() -> int:
     due = User.objects.filter(digest_due__lte=db.now_ms()).order_by("digest_due")
     ids = list(due.values_list("pk", flat=True)[:STEP])
     for user_id in ids:
-        _ask(user_id)
+        try:
+            _ask(user_id)
+        except DatabaseError:  # one person must not stop the others
+            logger.exception("digest of user %s failed", user_id)
     return len(ids)
 
 
@@ -47,7 +55,7 @@ def _ask(user_id: int) -> None:
     following = choices.digest_after(user_id, now) if wanted else None
     User.objects.filter(pk=user_id).update(digest_due=following)
     if wanted and user.is_active:
-        accounts_actions.request_mail(KIND, user_id, "", now - choices.WEEK_MS)
+        accounts_actions.request_mail(KIND, user_id, "", (user.digest_due or now) - choices.WEEK_MS)
 
 
 def write(user_id: int, address: str, since: int) -> list[EmailMessage]:
@@ -75,7 +83,7 @@ def write(user_id: int, address: str, since: int) -> list[EmailMessage]:
 def _news(user: User, since: int) -> list[str]:
     found = []
     unread, is_more = unread_count(user)
-    if unread:
+    if unread and unread_since(user.pk, since):
         text = ngettext("%(n)s unread notification", "%(n)s unread notifications", unread)
         number = f"{unread}+" if is_more else unread
         found.append(f"{text % {'n': number}}: {composing.address_of('notifications')}")
@@ -101,7 +109,7 @@ def _posts(user: User, since: int) -> list[str]:
 
 
 def _has_words(card: Card) -> bool:
-    return card["kind"] != "repost" or bool(card["content"])
+    return bool(card["content"] or card["title"] or card["note"])
 
 
 def _home(user: User, since: int) -> list[Card]:

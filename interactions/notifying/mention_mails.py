@@ -4,8 +4,8 @@
   `WAIT_MS` later. What goes into the mail is decided then, and again when it is written, from the
   notifications that the person may see and has not read.
 - One mail has all mentions of its time, and the next one waits for `PAUSE_MS`.
-- The mark of what was mailed is committed with the event of the mail, so each mention is mailed
-  once. A mail can be lost if a worker is killed while it sends it.
+- The mark of what was mailed is committed with the event of the mail, so each mention is asked for
+  once. As every mail, it is lost if a worker is killed while it sends it.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,6 @@ from django.core.mail import EmailMessage
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from accounts import actions as accounts_actions
 from accounts.mail import choices, composing, messages
@@ -31,6 +30,8 @@ from socialsite.core.events import publish
 KIND = "mentions"
 VALUES = kinds.VALUES["mentioned"]
 WAIT_MS, PAUSE_MS = 10 * 60_000, 60 * 60_000
+# An event that is so late does not come any more.
+LOST_MS = 24 * PAUSE_MS
 # Mentions that are looked at for one mail, and shown in it: the newest.
 MOST, SHOWN = 50, 10
 
@@ -38,7 +39,8 @@ MOST, SHOWN = 50, 10
 def request(reader: NotificationReader, groups: Iterable[Notification]) -> None:
     """Plan a mail if some of these unread groups are mentions, in the transaction of their fold."""
     places = [group.position for group in groups if group.kind in VALUES]
-    if not places or reader.mention_mail_due or _recipient(reader.pk) is None:
+    is_planned = reader.mention_mail_due > db.now_ms() - LOST_MS
+    if not places or is_planned or _recipient(reader.pk) is None:
         return
     after = max(reader.mentions_after, min(places) - 1)
     _plan_at(reader.pk, max(places) + WAIT_MS, after)
@@ -108,8 +110,7 @@ def write(user_id: int, address: str, after: int, to: int) -> list[EmailMessage]
     notifications = composing.address_of("notifications")
     message = composing.mail_to(
         user.email,
-        ngettext("You were mentioned", "You were mentioned %(n)s times", len(items))
-        % {"n": len(items)},
+        _("New mentions of you: %(n)s") % {"n": len(items)},
         _("Hello @%(name)s, this is new for you on %(site)s:"),
         "%(lines)s",
         *([_("There are more:"), notifications] if len(items) > SHOWN else []),

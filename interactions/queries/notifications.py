@@ -125,6 +125,12 @@ def count_unread(user_id: int) -> int:
     return count
 
 
+def unread_since(user_id: int, since: int) -> bool:
+    """Return whether a notification after a time (Unix ms) is unread."""
+    rows = Notification.objects.filter(user_id=user_id, is_unread=True, position__gt=since)
+    return rows.exists()
+
+
 def has_seen_subject(user_id: int, rows: Sequence[Notification]) -> bool:
     """True when the reader may see the subject of one of these groups."""
     subjects = _Subjects(user_id, rows)

@@ -352,7 +352,7 @@ def test_a_mail_that_is_too_much_for_the_site_is_given_up_in_the_end(
     deliver: Callable[[], list[Any]],
     caplog: Any,
 ) -> None:
-    def refuse(*args: object, counted: bool) -> int:
+    def refuse(*args: object, counted: bool, detail: object) -> int:
         assert not counted
         raise messages.Later(1)
 

@@ -10,9 +10,10 @@ from accounts.mail import choices
 from accounts.models import MailKind, User
 from feeds import actions as feeds_actions
 from interactions import actions
-from interactions.models import SubjectType
+from interactions.models import Notification, SubjectType
 from interactions.notifying import digests
 from relations import actions as relations_actions
+from relations.models import Relationship
 from socialsite.core import db
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +156,14 @@ def test_choosing_again_and_ending_by_the_link_leave_one_time(me: User) -> None:
     assert User.objects.get(pk=me.pk).digest_due == due
     accounts_actions.choose_mails(me, MailKind.SIGN_INS)
     assert User.objects.get(pk=me.pk).digest_due is None
+
+
+def test_old_unread_notifications_alone_are_no_news(
+    me: User, author: User, drain: Make, mails: Make
+) -> None:
+    relations_actions.follow(author, me)
+    drain()
+    old = db.now_ms() - 9 * DAY_MS
+    Notification.objects.update(position=old, newest=[[author.pk, old]])
+    Relationship.objects.filter(fan_since__gt=0).update(fan_since=old)
+    assert mails() == []

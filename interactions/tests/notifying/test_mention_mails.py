@@ -75,7 +75,7 @@ def test_an_unread_mention_is_mailed_once_after_some_minutes(
     assert mails(9) == []
     (mail,) = mails(2)
     assert mail.to == [ADDRESS]
-    assert mail.subject == "You were mentioned"
+    assert mail.subject == "New mentions of you: 1"
     assert "mentioned you in a post:\nHello @reader1" in mail.body
     assert f"/posts/{post.pk}" in mail.body
     assert mail.extra_headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -89,7 +89,7 @@ def test_several_mentions_are_one_mail_and_the_next_one_waits_for_an_hour(
     post = name(friend)
     actions.comment(make_user("other1"), post.pk, "yes @reader1, you")
     (mail,) = mails()
-    assert mail.subject == "You were mentioned 2 times"
+    assert mail.subject == "New mentions of you: 2"
     assert "mentioned you in a comment:\nyes @reader1, you" in mail.body
     name(friend, "again @reader1")
     assert mails(15) == []
@@ -152,7 +152,7 @@ def test_what_the_person_may_not_see_or_does_not_want_is_not_mailed(
     undo(what, me, friend, post)
     if what == "edited":  # the page lists it too until the edit's event is handled
         drain()
-    assert [mail for mail in deliver() if "mentioned" in mail.subject] == []
+    assert [mail for mail in deliver() if "mentions" in mail.subject] == []
 
 
 def test_a_content_note_stands_for_the_words(friend: User, mails: Make) -> None:
@@ -198,7 +198,7 @@ def test_the_mail_is_in_the_language_of_the_person(me: User, friend: User, mails
     User.objects.filter(pk=me.pk).update(language="zh-hans")
     name(friend)
     (mail,) = mails()
-    assert "提到了你" in mail.subject
+    assert "提到你的新内容" in mail.subject
 
 
 def test_a_mail_server_that_fails_gets_the_mail_later(

@@ -64,19 +64,29 @@ def request(owner_id: int, kind: str, upload: IO[bytes], size: int) -> Import:
 
     A person has one file at a time. Raises QuotaExceeded, PayloadTooLarge, Unavailable.
     """
-    for row in Import.objects.filter(owner_id=owner_id, made=0, failed=0):
-        _drop(row.pk, (State.CHECKING, State.PREVIEWED, State.FAILED))
-    mine = Import.objects.filter(owner_id=owner_id)
-    if mine.count() >= IMPORTS_MAX or mine.exclude(name="").exists():
-        raise QuotaExceeded
+    _check_room(owner_id)
     name, now = files.store(upload, size, kind), db.now_ms()
     try:
-        return Import.objects.create(
+        row = Import.objects.create(
             owner_id=owner_id, kind=kind, name=name, due_at=now, created_at=now
         )
     except BaseException:
         files.remove(name)
         raise
+    # Of two at once none is kept.
+    others = Import.objects.filter(owner_id=owner_id).exclude(name="").exclude(pk=row.pk)
+    if others.exists():
+        _drop(row.pk)
+        raise QuotaExceeded
+    return row
+
+
+def _check_room(owner_id: int) -> None:
+    for row in Import.objects.filter(owner_id=owner_id, made=0, failed=0):
+        _drop(row.pk, (State.CHECKING, State.PREVIEWED, State.FAILED))
+    mine = Import.objects.filter(owner_id=owner_id)
+    if mine.count() >= IMPORTS_MAX or mine.exclude(name="").exists():
+        raise QuotaExceeded
 
 
 def own(owner_id: int, ident: int) -> Import:
@@ -169,7 +179,7 @@ def work_off(kinds: Mapping[str, Kind]) -> bool:
         _finish(row, State.FAILED, row.preview | {"error": str(error)})
     except Unavailable as error:
         logger.warning("import %s waits: %s", row.pk, error)
-        _later(row, WAIT_MS)
+        _later(row, WAIT_MS, tries=row.tries - 1)
     except Exception:  # one import must not stop the others
         logger.exception("import %s: a turn failed", row.pk)
         _later(row, WAIT_MS)

@@ -50,9 +50,11 @@ def write(archive: Path, records: Iterable[Record], most: int, alive: Callable[[
             for number, one in enumerate(records):
                 if number >= most:
                     raise Unreadable(TOO_MANY_ROWS)
-                values = (one["at"], one["ident"], json.dumps(one))
+                values = (one["at"], one["ident"], json.dumps(one, ensure_ascii=False))
                 file.execute("INSERT INTO given VALUES (?, ?, ?)", values)
                 alive()
+                if number % STEP == 0:
+                    disk_space.check_free()
             file.execute(_IN_ORDER)
             file.execute("DROP TABLE given")
             file.execute("CREATE INDEX by_ident ON rows (ident)")
@@ -63,7 +65,7 @@ def write(archive: Path, records: Iterable[Record], most: int, alive: Callable[[
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    file = sqlite3.connect(path)
+    file = sqlite3.connect(f"file:{path}?mode=rw", uri=True)
     # No journal: a file that is not whole is never used.
     file.execute("PRAGMA journal_mode = OFF")
     file.execute("PRAGMA synchronous = OFF")

@@ -35,9 +35,13 @@ BROKEN = (
 
 
 class _Bounded(io.BufferedReader):
-    """A file that refuses to read very much at once."""
+    """A file that refuses to read very much at once while its list of members is read."""
+
+    is_open = False
 
     def read(self, size: int | None = -1, /) -> bytes:
+        if self.is_open:
+            return super().read(size)
         whole = size is None or size < 0
         data = super().read(LIST_MAX + 1 if whole or size is None else min(size, LIST_MAX + 1))
         if len(data) > LIST_MAX:
@@ -85,6 +89,7 @@ def opened(path: Path) -> Iterator[Zip]:
     with _Bounded(io.FileIO(path)) as raw:
         with _broken():
             file = zipfile.ZipFile(raw)
+        raw.is_open = True
         with file:
             yield Zip(file)
 

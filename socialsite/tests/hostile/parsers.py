@@ -421,7 +421,7 @@ PARSERS = [
     Parser("who a text names", ARTICLE, mentions.usernames),
     Parser("a text, cleaned", ARTICLE, text.clean),
     Parser("a comment", BODY // 4, comments._words),
-    Parser("a preview", ARTICLE, previews._preview),
+    Parser("a preview", ARTICLE, previews.preview_of),
     Parser("a description of a picture", BODY // 4, pictures.clean_alt),
     Parser(
         "a video's address",

@@ -16,13 +16,13 @@ from accounts.models import User
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from feeds.content.polls.definition import Given
-from feeds.models import Post
+from feeds.models import Post, PostContent
 from feeds.tests.exactness import oracle
 from interactions.models import Notification
 from relations import actions
 from socialsite import imports, tasks
 from socialsite.core.imports import files, jobs
-from socialsite.core.media import disk_space, pictures
+from socialsite.core.media import disk_space, encoding, pictures
 from socialsite.core.media.videos import jobs as video_jobs
 from socialsite.core.models import Import, Media
 from socialsite.core.tests.media.videos import samples
@@ -228,6 +228,68 @@ def test_a_repost_of_a_post_of_this_site_comes_and_its_author_is_not_notified(
     assert repost.ref_post_id == shown.pk
     assert (quote.ref_post_id, quote.kind) == (None, "micro")
     assert not Notification.objects.exists()
+
+
+def test_a_quote_keeps_its_own_audience(alice: User, bob: User, api_for: Make) -> None:
+    shown = feeds_actions.publish(alice, content="here")
+    for number, visibility in enumerate(("self", "mentioned", "followers", "public")):
+        post = told(number, kind="repost", repost_of=str(shown.pk), content=f"q{number}")
+        api = api_for(bob)
+        step(api, checked(api, archive([post | {"visibility": visibility}])), "start")
+    made = Post.objects.filter(author=bob, kind="repost").order_by("position")
+    assert [one.visibility for one in made] == ["self", "self", "followers", "public"]
+
+
+def test_a_large_picture_comes(bob: User, api_for: Make) -> None:
+    noise = Image.effect_noise((2900, 2900), 200)
+    target = io.BytesIO()
+    noise.save(target, "PNG")
+    assert 5_000_000 < len(target.getvalue()) < encoding.MAX_BYTES
+    media = [{"file": "media/a.png", "alt": ""}]
+    api = api_for(bob)
+    members = {"media/a.png": target.getvalue()}
+    ident = checked(api, archive([told(1, media=media)], members=members))
+    assert get(api, ident)["preview"]["partly"] == {}
+    found = step(api, ident, "start")
+    assert (found["done"], found["failed"]) == (1, [])
+    assert Media.objects.count() == 1
+
+
+def test_an_edited_post_and_a_long_quote_are_known_again(
+    alice: User, bob: User, api_for: Make, drain: Any
+) -> None:
+    post = feeds_actions.publish(bob, content="as it was", at_ms=AT)
+    api = api_for(bob)
+    raw = exported(api)
+    feeds_actions.edit(bob, post.pk, 1, content="as it is")
+    assert get(api, checked(api, raw))["preview"]["there_already"] == 1
+    quote = told(2, kind="repost", repost_of="77", content="q " * 995)
+    data = archive([quote], "https://old.example")
+    for already in (0, 1):
+        ident = checked(api, data)
+        assert get(api, ident)["preview"]["there_already"] == already
+        step(api, ident, "start")
+    assert Post.objects.filter(author=bob, is_deleted=False).count() == 2
+
+
+def test_many_files_of_one_post_are_cut(bob: User, api_for: Make) -> None:
+    media = [{"file": "media/a.png", "alt": ""}] * 5000
+    api = api_for(bob)
+    ident = checked(api, archive([told(1, media=media)], members={"media/a.png": picture()}))
+    found = step(api, ident, "start")
+    assert [(one["error"], one["made"]) for one in found["failed"]] == [("PICTURE", True)]
+    assert Media.objects.count() == PostContent.IMAGES_MAX
+
+
+def test_a_long_text_is_refused_before_any_work_and_leaves_no_large_file(
+    bob: User, api_for: Make
+) -> None:
+    posts = [told(n, content="#a \U0001f600" * 300_000) for n in range(20)]
+    api = api_for(bob)
+    ident = checked(api, archive(posts))
+    assert get(api, ident)["preview"]["problems"] == {"TOO_LONG": 20}
+    (rows,) = files.folder().glob("*.rows")
+    assert rows.stat().st_size < 200_000
 
 
 def test_a_video_of_an_archive_comes_by_the_way_of_uploads(
