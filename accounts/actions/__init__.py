@@ -32,7 +32,7 @@ from accounts.actions.moderation import (
     unsuspend,
     warn,
 )
-from accounts.actions.passkeys import add_passkey, remove_passkey, use_passkey
+from accounts.actions.passkeys import add_passkey, remove_passkey, rename_passkey, use_passkey
 from accounts.actions.people import register
 from accounts.actions.presence import touch
 from accounts.actions.profile import (
@@ -148,6 +148,7 @@ __all__ = [
     "register",
     "remove_email",
     "remove_passkey",
+    "rename_passkey",
     "renew_recovery_codes",
     "reopen",
     "request_account",

@@ -87,6 +87,13 @@ class NewPasskeySerializer(serializers.Serializer[Any]):
     credential = AttestationSerializer()
 
 
+@extend_schema_serializer(component_name="PasskeyName")
+class PasskeyNameSerializer(serializers.Serializer[Any]):
+    """Input of PATCH auth/passkeys/{id}."""
+
+    name = Text(max_length=Passkey.NAME_MAX, help_text="shown to its person")
+
+
 @extend_schema_serializer(component_name="PasskeyLogin")
 class PasskeyLoginSerializer(OnDeviceSerializer):
     """Input of POST auth/passkeys/login."""

@@ -68,7 +68,18 @@ class NewOptions(APIView):
 class OnePasskey(APIView):
     """A passkey of the requesting person."""
 
-    takes = {"DELETE": (budgets.ACCOUNT,)}
+    takes = {"PATCH": (budgets.ACCOUNT,), "DELETE": (budgets.ACCOUNT,)}
+
+    @extend_schema(
+        request=passkey_serializers.PasskeyNameSerializer,
+        responses={200: passkey_serializers.PasskeySerializer, 404: Errors, **REFUSED},
+    )
+    def patch(self, request: Request, passkey_id: str) -> Response:
+        """Give it another name."""
+        user, _principal = signed_in(request)
+        data = api.read(passkey_serializers.PasskeyNameSerializer, request.data)
+        found = api.parse_id(passkey_id)
+        return Response(_body(passkeys.rename(request._request, user, found, data["name"])))
 
     @extend_schema(
         request=passkey_serializers.ProofSerializer, responses={204: None, 404: Errors, **REFUSED}

@@ -3,7 +3,7 @@
 - No budget of failed attempts counts wrong signatures, since nobody can guess one. So nobody can
   lock others out of their passkeys. The budget LOGIN bounds the work.
 - Adding and removing takes a log-in or a password of the last minutes (`sign_in_log.is_fresh`): a
-  stolen session alone must neither add a way in nor remove one.
+  stolen session alone must neither add a way in nor remove one. A new name needs neither.
 """
 
 import secrets
@@ -144,6 +144,16 @@ def add(
         version=principal.version,
         address=ip_addresses.address_of(request),
     )
+
+
+def rename(request: HttpRequest, user: User, passkey_id: int, name: str) -> Passkey:
+    """Give a passkey another name. Raises NotFound; InvalidInput for one that is empty or long."""
+    shown = profile_rules.one_line(name)
+    if not shown:
+        raise InvalidInput(fields={"name": [_("Please fill this in.")]})
+    if len(shown) > Passkey.NAME_MAX:
+        raise InvalidInput(fields={"name": [_("That is too long.")]})
+    return actions.rename_passkey(user, passkey_id, shown, ip_addresses.address_of(request))
 
 
 def remove(request: HttpRequest, user: User, passkey_id: int) -> None:

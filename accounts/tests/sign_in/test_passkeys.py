@@ -198,6 +198,58 @@ def test_nobody_removes_the_passkey_of_another(device, api_for, other) -> None:
     assert Passkey.objects.exists()
 
 
+# --- names --------------------------------------------------------------------------------------
+def name_of(client: APIClient) -> str:
+    return client.get(API).json()["items"][0]["name"]
+
+
+def test_a_passkey_gets_another_name(hers, device, alice) -> None:
+    make_stale(alice)
+    url = f"{API}/{Passkey.objects.get().pk}"
+    answer = hers.patch(url, {"name": " My\u0007  laptop "}, format="json")
+    assert (answer.status_code, answer.json()) == (200, hers.get(API).json()["items"][0])
+    assert name_of(hers) == "My laptop"
+    hers.patch(url, {"name": "My laptop"}, format="json")
+    entries = AuditEntry.objects.filter(action="passkey_name")
+    assert [(entry.actor_id, entry.subject_id) for entry in entries] == [(alice.pk, alice.pk)]
+
+
+@pytest.mark.parametrize("name", [None, "", "  ", "\u0007", "x" * (Passkey.NAME_MAX + 1), [], {}])
+def test_a_name_is_not_empty_and_not_long(name, hers, device) -> None:
+    answer = hers.patch(f"{API}/{Passkey.objects.get().pk}", {"name": name}, format="json")
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_INPUT")
+    assert list(answer.json()["fields"]) == ["name"]
+    assert name_of(hers) == "Phone"
+
+
+@pytest.mark.parametrize("ident", ["own", "1", "0"])
+def test_nobody_renames_the_passkey_of_another(ident, hers, device, api_for, other) -> None:
+    ident = Passkey.objects.get().pk if ident == "own" else ident
+    answer = api_for(other).patch(f"{API}/{ident}", {"name": "Mine"}, format="json")
+    assert answer.status_code == 404
+    assert name_of(hers) == "Phone"
+    assert not AuditEntry.objects.filter(action="passkey_name").exists()
+
+
+def test_the_settings_rename_passkeys(browser, device, api_for, other) -> None:
+    row = Passkey.objects.get()
+    send = {"passkey": str(row.pk), "name": "x" * Passkey.NAME_MAX}
+    answer = browser.post(f"{PAGE}/passkeys/name", send)
+    assert (answer.status_code, answer["Location"]) == (303, PAGE)
+    assert send["name"] in browser.get(PAGE).content.decode()
+    for wrong in ("", " ", "y" * (Passkey.NAME_MAX + 1)):
+        refused = browser.post(f"{PAGE}/passkeys/name", send | {"name": wrong})
+        assert refused.status_code == 400
+        assert f'id="err-passkey-{row.pk}"' in refused.content.decode()
+    foreign = Device()
+    add(api_for(other), foreign)
+    theirs = Passkey.objects.get(user=other)
+    for ident in (str(theirs.pk), "1", "x"):
+        answer = browser.post(f"{PAGE}/passkeys/name", {"passkey": ident, "name": "Mine"})
+        assert answer.status_code == 303
+    assert set(Passkey.objects.values_list("name", flat=True)) == {send["name"], "Phone"}
+
+
 # --- log-in -------------------------------------------------------------------------------------
 def test_a_passkey_signs_in_and_is_noted(device, api, alice) -> None:
     before = SignIn.objects.filter(user=alice).count()

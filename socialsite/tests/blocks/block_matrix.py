@@ -165,7 +165,7 @@ NOBODY: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("login/passkey", "settings/two-factor/passkeys"),
+            *("login/passkey", "settings/two-factor/passkeys", "settings/two-factor/passkeys/name"),
             *("login", "login/code", "register", "logout", "recover", "recover/choose"),
             *(
                 "recover/<str:token>",
