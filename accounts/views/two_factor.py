@@ -61,18 +61,20 @@ def login(request: HttpRequest) -> HttpResponse:
     if holder is None:
         late = errors.NotAuthenticated(_("That took too long. Please log in again."))
         return forms.form(request, "accounts/login.html", ("username",), late)
+    passkey = 0
     try:
         request_budgets.spend(request)
         if "credential" in request.POST:
             credential = forms.credential(request)
             proof = passkeys.prove_code(request, holder.user, credential)
+            passkey = proof.passkey
             pair = passkeys.enter(request, holder.user, forms.browser(request), proof)
         else:
             code = forms.fields(request, "otp")["otp"]
             pair = flow.finish(request, holder.user, forms.browser(request), code)
         return forms.entered(request, pair)
     except errors.AccountClosing as error:
-        ticket = tickets.for_person(holder.user, "reopen", coded=True)
+        ticket = tickets.for_person(holder.user, "reopen", coded=True, passkey=passkey)
         return closing.offer(request, ticket, error)
     except errors.OtpRequired:
         return code_form(request, ticket)

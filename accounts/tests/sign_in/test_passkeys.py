@@ -5,13 +5,11 @@ import json
 import re
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
-from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts import actions, exports
@@ -19,7 +17,18 @@ from accounts.actions import Proof
 from accounts.credentials import passkeys, two_factor
 from accounts.models import AuditEntry, Passkey, Role, SignIn, User
 from accounts.tests.sign_in import passkey_device
-from accounts.tests.sign_in.authenticator import App
+from accounts.tests.sign_in.passkey_api import (
+    API,
+    PASSWORD,
+    add,
+    assert_refused,
+    log_in,
+    make_stale,
+    options,
+    options_to_add,
+    send,
+    turn_on,
+)
 from accounts.tests.sign_in.passkey_device import Device
 from relations.tests.helpers import at_once
 from socialsite.core.errors import (
@@ -31,8 +40,6 @@ from socialsite.core.errors import (
 
 pytestmark = pytest.mark.django_db
 
-PASSWORD = "right.pass1"
-API = "/api/v1/auth/passkeys"
 PAGE = "/settings/two-factor"
 
 
@@ -53,44 +60,6 @@ def device(hers: APIClient) -> Device:
     found = Device()
     assert add(hers, found).status_code == 201
     return found
-
-
-def options_to_add(client: APIClient, **body: str) -> dict[str, Any]:
-    return client.post(f"{API}/options", body, format="json").json()["publicKey"]
-
-
-def add(client: APIClient, device: Device, **changes: Any) -> Any:
-    credential = device.create(options_to_add(client), **changes)
-    return client.post(API, {"name": "Phone", "credential": credential}, format="json")
-
-
-def options(client: Any) -> dict[str, Any]:
-    answer = client.post(f"{API}/login-options", {}, format="json")
-    return answer.json()["publicKey"]
-
-
-def send(client: APIClient, credential: Any, **more: Any) -> Any:
-    return client.post(f"{API}/login", {"credential": credential} | more, format="json")
-
-
-def log_in(client: APIClient, device: Device, **changes: str) -> Any:
-    return send(client, device.get(options(client), **changes))
-
-
-def assert_refused(answer: Any) -> None:
-    assert (answer.status_code, answer.json()["error"]) == (401, "PASSKEY_REFUSED")
-
-
-def turn_on(user: User) -> App:
-    actions.sign_in(user, "ios")
-    app = App(actions.begin_two_factor(user, PASSWORD).secret)
-    actions.confirm_two_factor(user, app.code(-1), "ios")
-    return app
-
-
-def make_stale(user: User) -> None:
-    long_ago = timezone.now() - timedelta(hours=1)
-    SignIn.objects.filter(user=user).update(proved_at=long_ago)
 
 
 # --- adding -------------------------------------------------------------------------------------
