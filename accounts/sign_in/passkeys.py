@@ -96,14 +96,23 @@ def enter(request: HttpRequest, user: User, client: str, proof: Proof) -> TokenP
 
 
 def log_in(
-    request: HttpRequest, credential: Credential, client: str, terms: int = 0
+    request: HttpRequest,
+    credential: Credential,
+    client: str,
+    terms: int = 0,
+    *,
+    reopens: bool = False,
 ) -> tuple[User, TokenPair]:
     """Sign in by passkey alone. Raises the errors of both steps; TermsNotAccepted as `flow.log_in`.
 
-    As there, `terms` is the version that the person accepts along with it.
+    As there, `terms` is the version that the person accepts along with it, and `reopens` opens a
+    closed account again.
     """
     user, proof = prove(request, credential)
     with flow.accepting(request, user, terms):
+        if reopens:
+            passkey = proof.passkey
+            return user, flow.reopen(request, user, client, coded=proof.code, passkey=passkey)
         return user, enter(request, user, client, proof)
 
 

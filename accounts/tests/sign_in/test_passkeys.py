@@ -5,17 +5,19 @@ import json
 import re
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts import actions, exports
 from accounts.actions import Proof
 from accounts.credentials import passkeys, two_factor
-from accounts.models import AuditEntry, Passkey, Role, SignIn, User
+from accounts.models import AuditEntry, Closing, Passkey, Role, SignIn, User
 from accounts.tests.sign_in import passkey_device
 from accounts.tests.sign_in.passkey_api import (
     API,
@@ -335,6 +337,96 @@ def test_a_closed_account_is_not_entered_but_offered(device, api, alice, setting
     assert log_in(api, device).json()["error"] == "ACCOUNT_CLOSING"
 
 
+# --- a closed account -----------------------------------------------------------------------------
+@pytest.fixture
+def closed(device: Device, alice: User, settings: Any) -> User:
+    """Alice, who has a passkey, and closed her account."""
+    settings.CLOSE_GRACE_DAYS = 3
+    actions.close(alice, PASSWORD)
+    return alice
+
+
+def reopen(client: APIClient, credential: Any) -> Any:
+    return client.post("/api/v1/auth/reopen", {"credential": credential}, format="json")
+
+
+def is_open(user: User) -> bool:
+    user.refresh_from_db()
+    return user.deleted_at is None
+
+
+def test_a_passkey_opens_a_closed_account_again(closed, device, api) -> None:
+    refused = device.get(options(api))
+    assert send(api, refused).json()["error"] == "ACCOUNT_CLOSING"
+    assert_refused(reopen(api, refused))  # its challenge is used
+    answer = reopen(api, device.get(options(api)))
+    assert (answer.status_code, answer.json()["user"]["username"]) == (200, "alice1")
+    assert is_open(closed)
+    assert AuditEntry.objects.filter(action="reopen", actor=closed).count() == 1
+    # An open account is signed in only.
+    assert reopen(api, device.get(options(api))).status_code == 200
+    assert AuditEntry.objects.filter(action="reopen").count() == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"origin": "http://evil.example"},
+        {"flags": passkey_device.PRESENT},
+        {"id": b"unknown"},
+        {"key": Device().key},
+        {"handle": (1).to_bytes(8)},
+    ],
+)
+def test_a_wrong_answer_opens_nothing(wrong, closed, device, api) -> None:
+    vars(device).update(wrong)
+    assert_refused(reopen(api, device.get(options(api))))
+    assert not is_open(closed)
+
+
+def test_a_copy_or_a_foreign_challenge_opens_nothing(closed, device, api) -> None:
+    stranger = APIClient()
+    options(api)
+    assert_refused(reopen(api, device.get(options(stranger))))
+    device.count = 0
+    Passkey.objects.update(sign_count=5)
+    assert_refused(reopen(api, device.get(options(api))))
+    assert not is_open(closed)
+    assert AuditEntry.objects.filter(action="passkey_copy").count() == 1
+
+
+def test_the_passkey_of_another_opens_their_account_only(
+    closed, device, api, api_for, other
+) -> None:
+    foreign = Device()
+    add(api_for(other), foreign)
+    answer = reopen(api, foreign.get(options(api)))
+    assert answer.json()["user"]["username"] == other.username
+    assert not is_open(closed)
+
+
+def test_staff_keep_out_whoever_closed_the_account(closed, device, api) -> None:
+    actions.suspend(closed)
+    assert reopen(api, device.get(options(api))).json()["error"] == "SUSPENDED"
+    assert not is_open(closed)
+
+
+def test_after_the_days_a_passkey_opens_nothing(closed, device, api) -> None:
+    Closing.objects.update(erase_at=timezone.now() - timedelta(seconds=1))
+    answer = reopen(api, device.get(options(api)))
+    assert answer.status_code == 401
+    assert not is_open(closed)
+
+
+@pytest.mark.parametrize("broken", [None, "text", [], {}, {"id": 1}])
+def test_what_is_no_answer_opens_nothing(broken, closed, api) -> None:
+    options(api)
+    assert reopen(api, broken).status_code == 400
+    for body in (5, "credential", ["credential"]):
+        assert api.post("/api/v1/auth/reopen", body, format="json").status_code == 400
+    assert not is_open(closed)
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -485,6 +577,28 @@ def test_a_passkey_does_in_place_of_the_code(device, client, alice) -> None:
     assert [one["id"] for one in given["allowCredentials"]] == [passkey_device.text(device.id)]
     body = {"ticket": ticket, "credential": json.dumps(device.get(given))}
     assert client.post("/login/code", body).status_code == 303
+
+
+def test_a_passkey_in_place_of_the_code_takes_a_closed_account_back(
+    device, client, alice, settings
+) -> None:
+    settings.CLOSE_GRACE_DAYS = 3
+    app = turn_on(alice)
+    actions.close(alice, PASSWORD, app.code())
+
+    def offered() -> str:
+        ticket, given = at_code(client)
+        body = {"ticket": ticket, "credential": json.dumps(device.get(given))}
+        return part_of(client.post("/login/code", body), "ticket")
+
+    dying = offered()
+    row = Passkey.objects.get()
+    Passkey.objects.all().delete()
+    assert client.post("/login/reopen", {"ticket": dying}).status_code == 401
+    assert not is_open(alice)
+    row.save(force_insert=True)
+    assert client.post("/login/reopen", {"ticket": offered()}).status_code == 303
+    assert is_open(alice)
 
 
 def test_who_has_no_passkey_is_offered_none(client, alice) -> None:
