@@ -1,6 +1,5 @@
 """API of sign-up, log-in, refresh and log-out."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
@@ -108,7 +107,7 @@ class Reopen(OpenView):
     )
     def post(self, request: Request) -> Response:
         """Take a closed account back, by password or passkey, and sign in; an open account too."""
-        if isinstance(request.data, Mapping) and "credential" in request.data:
+        if "credential" in request.data:
             data = api.read(passkey_serializers.PasskeyLoginSerializer, request.data)
             user, pair = passkeys.log_in(request._request, reopens=True, **data)
         else:
