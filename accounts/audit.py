@@ -61,6 +61,7 @@ class Act(models.TextChoices):
     OTP_CODES = "otp_codes", _("generated new recovery codes")
     OTP_RECOVERY = "otp_recovery", _("used a recovery code")
     PASSKEY_ADD = "passkey_add", _("added a passkey")
+    PASSKEY_NAME = "passkey_name", _("renamed a passkey")
     PASSKEY_REMOVE = "passkey_remove", _("removed a passkey")
     PASSKEY_COPY = "passkey_copy", _("was refused with a passkey that seems to be copied")
 

@@ -54,6 +54,7 @@ urlpatterns = [
     path("settings/two-factor/codes", two_factor.renew, name="two_factor_codes"),
     path("settings/two-factor/off", two_factor.turn_off, name="two_factor_off"),
     path("settings/two-factor/passkeys", passkeys.remove, name="remove_passkey"),
+    path("settings/two-factor/passkeys/name", passkeys.rename, name="rename_passkey"),
     path("admin/login/", admin.login),
     path("admin/logout/", sign_in.logout),
     path("admin/password_change/", admin.password),

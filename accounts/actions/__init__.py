@@ -32,7 +32,7 @@ from accounts.actions.moderation import (
     unsuspend,
     warn,
 )
-from accounts.actions.passkeys import add_passkey, remove_passkey, use_passkey
+from accounts.actions.passkeys import add_passkey, remove_passkey, rename_passkey, use_passkey
 from accounts.actions.people import register
 from accounts.actions.presence import touch
 from accounts.actions.profile import (
@@ -41,7 +41,7 @@ from accounts.actions.profile import (
     end_first_steps,
     set_preferences,
 )
-from accounts.actions.proving import prove
+from accounts.actions.proving import prove, prove_by_passkey
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
@@ -138,6 +138,7 @@ __all__ = [
     "person_of",
     "promote",
     "prove",
+    "prove_by_passkey",
     "publish_document",
     "purge_requests",
     "record_act",
@@ -148,6 +149,7 @@ __all__ = [
     "register",
     "remove_email",
     "remove_passkey",
+    "rename_passkey",
     "renew_recovery_codes",
     "reopen",
     "request_account",

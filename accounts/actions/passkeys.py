@@ -1,9 +1,10 @@
-"""Passkeys of a person: adding, removing, and counting their signatures.
+"""Passkeys of a person: adding, renaming, removing, and counting their signatures.
 
 - Adding and removing run under the lock of the person's tokens, like log-ins. A log-in by a passkey
   that is removed at the same time fails, or came before.
 - Neither signs out other devices. A new passkey says nothing about who knows the password.
-- Both, and a refused copy, are reported to the account's e-mail address.
+- Both, and a refused copy, are reported to the account's e-mail address. A new name is recorded in
+  the audit trail only.
 """
 
 import logging
@@ -64,6 +65,20 @@ def _add(
     )
     note(user, Act.PASSKEY_ADD, "user", user.pk, address=address)
     write_of(Act.PASSKEY_ADD, user)
+    return row
+
+
+@db.atomic
+def rename_passkey(user: User, passkey_id: int, name: str, address: str = "") -> Passkey:
+    """Give a passkey of the person another name. Raises NotFound."""
+    locked_batch(user)
+    row = Passkey.objects.filter(pk=passkey_id, user=user.pk).first()
+    if row is None:
+        raise NotFound
+    if row.name != name:
+        row.name = name
+        row.save(update_fields=["name"])
+        note(user, Act.PASSKEY_NAME, "user", user.pk, address=address)
     return row
 
 

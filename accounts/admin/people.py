@@ -89,6 +89,7 @@ class UserAdmin(ActsAdmin):
         "show_sensitive",
         "role_names",
         "two_factor",
+        "passkeys",
         "invited_by",
         "created_at",
         "last_seen",
@@ -119,6 +120,11 @@ class UserAdmin(ActsAdmin):
     def two_factor(self, user: User) -> bool:
         """Return whether log-in asks for a code."""
         return two_factor.is_on(user)
+
+    @admin.display(description=gettext_lazy("passkeys"))
+    def passkeys(self, user: User) -> int:
+        """Return how many passkeys the person has."""
+        return passkeys.number_of(user)
 
     @admin.display(description=gettext_lazy("invited by"))
     def invited_by(self, user: User) -> str:

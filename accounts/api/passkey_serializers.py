@@ -63,13 +63,19 @@ class ProofSerializer(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text="required after error 41, when the log-in was a while ago",
+        help_text="this or a passkey is required after error 41, when the log-in was a while ago",
     )
     otp = Text(
         required=False,
         allow_blank=True,
         default="",
         help_text="code of the second factor, with the password; required after error 25",
+    )
+    credential = AssertionSerializer(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="answer to the options of auth/passkeys/prove-options",
     )
 
 
@@ -85,6 +91,13 @@ class NewPasskeySerializer(serializers.Serializer[Any]):
         help_text="shown to its person; without one, the name of the device",
     )
     credential = AttestationSerializer()
+
+
+@extend_schema_serializer(component_name="PasskeyName")
+class PasskeyNameSerializer(serializers.Serializer[Any]):
+    """Input of PATCH auth/passkeys/{id}."""
+
+    name = Text(max_length=Passkey.NAME_MAX, help_text="shown to its person")
 
 
 @extend_schema_serializer(component_name="PasskeyLogin")

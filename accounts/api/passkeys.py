@@ -61,14 +61,36 @@ class NewOptions(APIView):
         """Return options for `navigator.credentials.create`."""
         user, principal = signed_in(request)
         data = api.read(passkey_serializers.ProofSerializer, request.data)
-        passkeys.check_fresh(request._request, user, principal, data["password"], data["otp"])
+        passkeys.check_fresh(request._request, user, principal, **data)
         return Response({"publicKey": passkeys.options_to_add(user, principal)})
+
+
+class ProveOptions(APIView):
+    """Options to prove by passkey who uses a device."""
+
+    takes = {"POST": (budgets.ACCOUNT,)}
+
+    @extend_schema(request=None, responses={200: passkey_serializers.OptionsSerializer, **REFUSED})
+    def post(self, request: Request) -> Response:
+        """Return options for `navigator.credentials.get`, with the person's own passkeys."""
+        return Response({"publicKey": passkeys.options_to_prove(*signed_in(request))})
 
 
 class OnePasskey(APIView):
     """A passkey of the requesting person."""
 
-    takes = {"DELETE": (budgets.ACCOUNT,)}
+    takes = {"PATCH": (budgets.ACCOUNT,), "DELETE": (budgets.ACCOUNT,)}
+
+    @extend_schema(
+        request=passkey_serializers.PasskeyNameSerializer,
+        responses={200: passkey_serializers.PasskeySerializer, 404: Errors, **REFUSED},
+    )
+    def patch(self, request: Request, passkey_id: str) -> Response:
+        """Give it another name."""
+        user, _principal = signed_in(request)
+        data = api.read(passkey_serializers.PasskeyNameSerializer, request.data)
+        found = api.parse_id(passkey_id)
+        return Response(_body(passkeys.rename(request._request, user, found, data["name"])))
 
     @extend_schema(
         request=passkey_serializers.ProofSerializer, responses={204: None, 404: Errors, **REFUSED}
@@ -78,7 +100,7 @@ class OnePasskey(APIView):
         user, principal = signed_in(request)
         data = api.read(passkey_serializers.ProofSerializer, request.data)
         found = api.parse_id(passkey_id)
-        passkeys.check_fresh(request._request, user, principal, data["password"], data["otp"])
+        passkeys.check_fresh(request._request, user, principal, **data)
         passkeys.remove(request._request, user, found)
         return Response(status=204)
 

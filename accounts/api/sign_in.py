@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -10,11 +10,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import actions
-from accounts.api import serializers, sign_up_serializers
+from accounts.api import passkey_serializers, serializers, sign_up_serializers
 from accounts.api.people import own_body
 from accounts.models import SignUpRequest, User
 from accounts.request_auth.authentication import signed_in
-from accounts.sign_in import challenge, flow
+from accounts.sign_in import challenge, flow, passkeys
 from accounts.tokens import TokenPair
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
@@ -98,13 +98,21 @@ class Reopen(OpenView):
     takes = {"POST": (budgets.LOGIN,)}
 
     @extend_schema(
-        request=serializers.LoginSerializer,
+        request=PolymorphicProxySerializer(
+            component_name="Reopen",
+            serializers=[serializers.LoginSerializer, passkey_serializers.PasskeyLoginSerializer],
+            resource_type_field_name=None,
+        ),
         responses=LOGIN_ANSWERS,
     )
     def post(self, request: Request) -> Response:
-        """Take a closed account back, and sign in; an open account is signed in only."""
-        data = api.read(serializers.LoginSerializer, request.data)
-        user, pair = flow.log_in(request._request, code=data.pop("otp"), reopens=True, **data)
+        """Take a closed account back, by password or passkey, and sign in; an open account too."""
+        if "credential" in request.data:
+            data = api.read(passkey_serializers.PasskeyLoginSerializer, request.data)
+            user, pair = passkeys.log_in(request._request, reopens=True, **data)
+        else:
+            data = api.read(serializers.LoginSerializer, request.data)
+            user, pair = flow.log_in(request._request, code=data.pop("otp"), reopens=True, **data)
         user.refresh_from_db()
         return Response(answer(user, pair))
 

@@ -42,6 +42,7 @@ urlpatterns = [
     path("auth/totp/recovery-codes", two_factor.TwoFactorRecoveryCodes.as_view()),
     path("auth/passkeys", passkeys.Passkeys.as_view()),
     path("auth/passkeys/options", passkeys.NewOptions.as_view()),
+    path("auth/passkeys/prove-options", passkeys.ProveOptions.as_view()),
     path("auth/passkeys/login-options", passkeys.LoginOptions.as_view()),
     path("auth/passkeys/login", passkeys.PasskeyLogin.as_view()),
     path("auth/passkeys/<str:passkey_id>", passkeys.OnePasskey.as_view()),

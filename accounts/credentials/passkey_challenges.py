@@ -17,7 +17,7 @@ from socialsite.core.errors import PasskeyRefused
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
 
-Purpose = Literal["add", "log-in", "code"]
+Purpose = Literal["add", "log-in", "code", "prove"]
 
 LIFETIME = 300  # seconds
 NONCE_BYTES, TIME_BYTES, HASH_BYTES = 16, 8, 32

@@ -57,7 +57,7 @@ class New(NamedTuple):
 
 
 class Used(NamedTuple):
-    """The checked answer of a passkey at log-in."""
+    """The checked answer of a known passkey."""
 
     passkey: Passkey
     sign_count: int
@@ -194,7 +194,7 @@ def _check_new(credential: Credential, challenge: bytes) -> New:
 
 
 def check(credential: Credential, purpose: Purpose, bound_to: str) -> Used:
-    """Return the passkey of an answer at log-in. Raises PasskeyRefused; does not write anything.
+    """Return the passkey of an answer. Raises PasskeyRefused; does not write anything.
 
     The caller compares the count of signatures, under the lock of the row.
     """

@@ -2,8 +2,9 @@
 
 - No budget of failed attempts counts wrong signatures, since nobody can guess one. So nobody can
   lock others out of their passkeys. The budget LOGIN bounds the work.
-- Adding and removing takes a log-in or a password of the last minutes (`sign_in_log.is_fresh`): a
-  stolen session alone must neither add a way in nor remove one.
+- Adding and removing takes a log-in, a password or a passkey of the last minutes
+  (`sign_in_log.is_fresh`): a stolen session alone must neither add a way in nor remove one. A new
+  name takes none of these.
 """
 
 import secrets
@@ -72,7 +73,10 @@ def prove(request: HttpRequest, credential: Credential) -> tuple[User, Proof]:
 
 def prove_code(request: HttpRequest, user: User, credential: Credential) -> Proof:
     """Check the answer of this person's passkey, in place of a code. Raises PasskeyRefused."""
-    used = passkeys.check(credential, "code", str(user.pk))
+    return _prove_own(request, user, passkeys.check(credential, "code", str(user.pk)))
+
+
+def _prove_own(request: HttpRequest, user: User, used: passkeys.Used) -> Proof:
     if used.passkey.user_id != user.pk:
         raise PasskeyRefused
     proof = _prove(request, used)[1]
@@ -92,14 +96,23 @@ def enter(request: HttpRequest, user: User, client: str, proof: Proof) -> TokenP
 
 
 def log_in(
-    request: HttpRequest, credential: Credential, client: str, terms: int = 0
+    request: HttpRequest,
+    credential: Credential,
+    client: str,
+    terms: int = 0,
+    *,
+    reopens: bool = False,
 ) -> tuple[User, TokenPair]:
     """Sign in by passkey alone. Raises the errors of both steps; TermsNotAccepted as `flow.log_in`.
 
-    As there, `terms` is the version that the person accepts along with it.
+    As there, `terms` is the version that the person accepts along with it, and `reopens` opens a
+    closed account again.
     """
     user, proof = prove(request, credential)
     with flow.accepting(request, user, terms):
+        if reopens:
+            passkey = proof.passkey
+            return user, flow.reopen(request, user, client, coded=proof.code, passkey=passkey)
         return user, enter(request, user, client, proof)
 
 
@@ -108,15 +121,40 @@ def _browser(request: HttpRequest) -> str:
 
 
 # --- one's own passkeys ---------------------------------------------------------------------------
+def options_to_prove(user: User, principal: Principal) -> Options:
+    """Return the options with which a device that is signed in proves who uses it."""
+    _check_available()
+    return passkeys.options_to_log_in("prove", _device(user, principal), user)
+
+
+def prove_fresh(
+    request: HttpRequest, user: User, principal: Principal, credential: Credential
+) -> None:
+    """Make the sign-in of the device fresh again, in place of password and code.
+
+    Raises PasskeyRefused and the errors of `actions.prove_by_passkey`.
+    """
+    used = passkeys.check(credential, "prove", _device(user, principal))
+    proof = _prove_own(request, user, used)
+    actions.prove_by_passkey(user, principal.client, proof, principal.version)
+
+
 def check_fresh(
-    request: HttpRequest, user: User, principal: Principal, password: str = "", code: str = ""
+    request: HttpRequest,
+    user: User,
+    principal: Principal,
+    password: str = "",
+    otp: str = "",
+    credential: Credential | None = None,
 ) -> None:
     """Raise FreshLoginNeeded unless the device proved lately, or proves now, who uses it.
 
-    With a password, raises the errors of `guarded.prove`.
+    With a password, raises the errors of `guarded.prove`; with a passkey those of `prove_fresh`.
     """
-    if password:
-        guarded.prove(request, user, principal, password, code)
+    if credential:
+        prove_fresh(request, user, principal, credential)
+    elif password:
+        guarded.prove(request, user, principal, password, otp)
     if not sign_in_log.is_fresh(user.pk, principal.client):
         raise FreshLoginNeeded
 
@@ -144,6 +182,16 @@ def add(
         version=principal.version,
         address=ip_addresses.address_of(request),
     )
+
+
+def rename(request: HttpRequest, user: User, passkey_id: int, name: str) -> Passkey:
+    """Give a passkey another name. Raises NotFound; InvalidInput for one that is empty or long."""
+    shown = profile_rules.one_line(name)
+    if not shown:
+        raise InvalidInput(fields={"name": [_("Please fill this in.")]})
+    if len(shown) > Passkey.NAME_MAX:
+        raise InvalidInput(fields={"name": [_("That is too long.")]})
+    return actions.rename_passkey(user, passkey_id, shown, ip_addresses.address_of(request))
 
 
 def remove(request: HttpRequest, user: User, passkey_id: int) -> None:

@@ -1,7 +1,7 @@
 """Pages to close one's account, and to take it back at the log-in.
 
 Between the log-in and the button that takes the account back, the form contains a signed ticket. It
-proves that password and code were entered correctly within TICKET_SECONDS, and logs nobody in.
+proves that password and code, or a passkey, were right within TICKET_SECONDS, and logs nobody in.
 """
 
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Pages of passkeys: the log-in, and the button that removes one.
+"""Pages of passkeys: the log-in, and the forms that rename one or remove it.
 
 Scripts ask the API for options and add passkeys there; the log-in is a form, as it sets cookies.
 """
@@ -12,9 +12,8 @@ from accounts.actions import Proof
 from accounts.models import User
 from accounts.request_auth.authentication import signed_in
 from accounts.sign_in import passkeys
-from accounts.views import acts, closing, forms, tickets
+from accounts.views import acts, closing, forms, tickets, two_factor
 from socialsite.core import errors
-from socialsite.core.ids import number_of
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
 from socialsite.core.requests.request_budgets import takes
@@ -50,6 +49,22 @@ def _enter(request: HttpRequest, user: User, proof: Proof) -> HttpResponse:
 
 
 @require_POST
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
+def rename(request: HttpRequest) -> HttpResponse:
+    """Give the passkey of the field `passkey` the name of the field `name`."""
+    user, _principal = signed_in(request)
+    passkey_id = forms.number(request, "passkey")
+    try:
+        request_budgets.spend(request)
+        passkeys.rename(request, user, passkey_id, *forms.fields(request, "name").values())
+    except forms.SHOWN as found:
+        return two_factor.page(request, user, found, f"passkey-{passkey_id}")
+    except errors.NotFound:
+        pass  # removed in the meantime, as in another tab
+    return forms.redirect(reverse("two_factor"))
+
+
+@require_POST
 @takes(POST=(budgets.ACCOUNT,))
 def remove(request: HttpRequest) -> HttpResponse:
     """Remove the passkey of the field `passkey`; ask for the password first after a while."""
@@ -57,7 +72,7 @@ def remove(request: HttpRequest) -> HttpResponse:
     page = reverse("two_factor")
     try:
         passkeys.check_fresh(request, user, principal)
-        passkeys.remove(request, user, number_of(request.POST.get("passkey", "")) or 0)
+        passkeys.remove(request, user, forms.number(request, "passkey"))
     except errors.FreshLoginNeeded:
         return forms.redirect(f"{reverse('prove')}?{urlencode({'next': page})}")
     except errors.NotFound:

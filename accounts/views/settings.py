@@ -10,11 +10,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import devices, queries, sign_in_log
+from accounts.credentials import passkeys as credentials
 from accounts.credentials import password_rules, two_factor
 from accounts.models import User
 from accounts.request_auth import cookies
 from accounts.request_auth.authentication import signed_in
-from accounts.sign_in import flow, guarded
+from accounts.sign_in import flow, guarded, passkeys
 from accounts.tokens import Principal
 from accounts.views import forms
 from accounts.views.sign_in import logout
@@ -65,23 +66,36 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.ACCOUNT,))
 def prove(request: HttpRequest) -> HttpResponse:
-    """Ask for the password (and code) of somebody whose log-in was a while ago; then lead on."""
+    """Ask somebody whose log-in was a while ago for password and code, or a passkey; lead on."""
     user, principal = signed_in(request)
     error = None
     if request.method == "POST":
         try:
             request_budgets.spend(request)
-            found = forms.fields(request, "password")["password"]
-            guarded.prove(request, user, principal, found, request.POST.get("otp", ""))
+            _prove(request, user, principal)
             return forms.redirect(forms.safe_next(request))
         except (*forms.SHOWN, errors.OtpRequired, errors.OtpNotCorrected) as refusal:
             error = refusal
     context = {
         "form_errors": forms.texts_of(error),
         "needs_code": two_factor.is_on(user),
+        "has_passkey": credentials.is_available() and credentials.number_of(user) > 0,
         "next": forms.safe_next(request),
     }
     return forms.page(request, "accounts/prove.html", context, error)
+
+
+def _prove(request: HttpRequest, user: User, principal: Principal) -> None:
+    if "credential" not in request.POST:
+        found = forms.fields(request, "password")["password"]
+        guarded.prove(request, user, principal, found, request.POST.get("otp", ""))
+        return
+    try:
+        passkeys.prove_fresh(request, user, principal, forms.credential(request))
+    except errors.InvalidInput as error:
+        # The fields of an answer are not those of the form.
+        error.fields = None
+        raise
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

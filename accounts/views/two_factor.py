@@ -61,18 +61,20 @@ def login(request: HttpRequest) -> HttpResponse:
     if holder is None:
         late = errors.NotAuthenticated(_("That took too long. Please log in again."))
         return forms.form(request, "accounts/login.html", ("username",), late)
+    passkey = 0
     try:
         request_budgets.spend(request)
         if "credential" in request.POST:
             credential = forms.credential(request)
             proof = passkeys.prove_code(request, holder.user, credential)
+            passkey = proof.passkey
             pair = passkeys.enter(request, holder.user, forms.browser(request), proof)
         else:
             code = forms.fields(request, "otp")["otp"]
             pair = flow.finish(request, holder.user, forms.browser(request), code)
         return forms.entered(request, pair)
     except errors.AccountClosing as error:
-        ticket = tickets.for_person(holder.user, "reopen", coded=True)
+        ticket = tickets.for_person(holder.user, "reopen", coded=True, passkey=passkey)
         return closing.offer(request, ticket, error)
     except errors.OtpRequired:
         return code_form(request, ticket)
@@ -87,12 +89,12 @@ def show(request: HttpRequest) -> HttpResponse:
     """Show the state of the second factor; POST begins its set-up."""
     user, _principal = signed_in(request)
     if request.method != "POST":
-        return _page(request, user)
+        return page(request, user)
     try:
         request_budgets.spend(request)
         guarded.begin_two_factor(user, **forms.fields(request, "password"))
     except SHOWN as error:
-        return _page(request, user, error, "begin")
+        return page(request, user, error, "begin")
     wanted = forms.next_of(request)
     query = "?" + urlencode({"next": wanted}) if wanted else ""
     return forms.redirect(reverse("two_factor") + query)
@@ -109,8 +111,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
             request, user, principal, *forms.fields(request, "otp").values()
         )
     except SHOWN as error:
-        return _page(request, user, error, "confirm")
-    return _page(request, user, codes=codes)
+        return page(request, user, error, "confirm")
+    return page(request, user, codes=codes)
 
 
 @require_POST
@@ -122,8 +124,8 @@ def renew(request: HttpRequest) -> HttpResponse:
         request_budgets.spend(request)
         codes = guarded.renew_recovery_codes(request, user, *forms.fields(request, "otp").values())
     except SHOWN as error:
-        return _page(request, user, error, "codes")
-    return _page(request, user, codes=codes)
+        return page(request, user, error, "codes")
+    return page(request, user, codes=codes)
 
 
 @require_POST
@@ -135,11 +137,11 @@ def turn_off(request: HttpRequest) -> HttpResponse:
         request_budgets.spend(request)
         guarded.end_two_factor(request, user, *forms.fields(request, "password", "otp").values())
     except SHOWN as error:
-        return _page(request, user, error, "off")
+        return page(request, user, error, "off")
     return forms.redirect(reverse("two_factor"))
 
 
-def _page(
+def page(
     request: HttpRequest,
     user: User,
     error: errors.AppError | None = None,
@@ -161,6 +163,7 @@ def _page(
         "passkeys": [_passkey(row) for row in credentials.of_person(user)],
         "passkeys_available": credentials.is_available(),
         "passkeys_max": credentials.MAX,
+        "name_max": Passkey.NAME_MAX,
         "is_fresh": sign_in_log.is_fresh(user.pk, signed_in(request)[1].client),
         "form_errors": {where: forms.texts_of(error)},
         "next": forms.next_of(request),

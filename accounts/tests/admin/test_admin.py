@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from accounts import actions
 from accounts.credentials import two_factor
-from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
+from accounts.models import AuditEntry, Passkey, Role, TokenBatch, TokenVersion, User
 from accounts.request_auth import authentication
 from feeds import actions as feeds_actions
 from feeds.models import RecommendedAuthor
@@ -381,6 +381,14 @@ def test_nobody_changes_their_own_roles_and_moderators_none(admin, alice, make_u
 
 def test_roles_of_nobody_are_not_found(admin) -> None:
     assert admin.get(f"{PEOPLE}1/roles/").status_code == 404
+
+
+def test_the_page_of_a_person_shows_how_many_passkeys_they_have(admin, alice, make_user) -> None:
+    person = make_user()
+    for owner, name in ((person, "a"), (person, "b"), (alice, "c")):
+        Passkey.objects.create(user=owner, credential_hash=name, credential_id=b"", public_key=b"")
+    page = admin.get(f"{PEOPLE}{person.pk}/change/").content.decode()
+    assert re.search(r'field-passkeys.*?class="readonly">2<', page, re.DOTALL)
 
 
 def test_the_page_of_a_person_shows_devices_and_why_they_ended(admin, alice, make_user) -> None:

@@ -17,9 +17,20 @@ from rest_framework.test import APIClient
 from accounts import actions, exports
 from accounts.actions import Proof
 from accounts.credentials import passkeys, two_factor
-from accounts.models import AuditEntry, Passkey, Role, SignIn, User
+from accounts.models import AuditEntry, Closing, Passkey, Role, SignIn, User
 from accounts.tests.sign_in import passkey_device
-from accounts.tests.sign_in.authenticator import App
+from accounts.tests.sign_in.passkey_api import (
+    API,
+    PASSWORD,
+    add,
+    assert_refused,
+    log_in,
+    make_stale,
+    options,
+    options_to_add,
+    send,
+    turn_on,
+)
 from accounts.tests.sign_in.passkey_device import Device
 from relations.tests.helpers import at_once
 from socialsite.core.errors import (
@@ -31,8 +42,6 @@ from socialsite.core.errors import (
 
 pytestmark = pytest.mark.django_db
 
-PASSWORD = "right.pass1"
-API = "/api/v1/auth/passkeys"
 PAGE = "/settings/two-factor"
 
 
@@ -53,44 +62,6 @@ def device(hers: APIClient) -> Device:
     found = Device()
     assert add(hers, found).status_code == 201
     return found
-
-
-def options_to_add(client: APIClient, **body: str) -> dict[str, Any]:
-    return client.post(f"{API}/options", body, format="json").json()["publicKey"]
-
-
-def add(client: APIClient, device: Device, **changes: Any) -> Any:
-    credential = device.create(options_to_add(client), **changes)
-    return client.post(API, {"name": "Phone", "credential": credential}, format="json")
-
-
-def options(client: Any) -> dict[str, Any]:
-    answer = client.post(f"{API}/login-options", {}, format="json")
-    return answer.json()["publicKey"]
-
-
-def send(client: APIClient, credential: Any, **more: Any) -> Any:
-    return client.post(f"{API}/login", {"credential": credential} | more, format="json")
-
-
-def log_in(client: APIClient, device: Device, **changes: str) -> Any:
-    return send(client, device.get(options(client), **changes))
-
-
-def assert_refused(answer: Any) -> None:
-    assert (answer.status_code, answer.json()["error"]) == (401, "PASSKEY_REFUSED")
-
-
-def turn_on(user: User) -> App:
-    actions.sign_in(user, "ios")
-    app = App(actions.begin_two_factor(user, PASSWORD).secret)
-    actions.confirm_two_factor(user, app.code(-1), "ios")
-    return app
-
-
-def make_stale(user: User) -> None:
-    long_ago = timezone.now() - timedelta(hours=1)
-    SignIn.objects.filter(user=user).update(proved_at=long_ago)
 
 
 # --- adding -------------------------------------------------------------------------------------
@@ -196,6 +167,58 @@ def test_a_statement_of_the_maker_is_not_even_read(hers) -> None:
 def test_nobody_removes_the_passkey_of_another(device, api_for, other) -> None:
     assert api_for(other).delete(f"{API}/{Passkey.objects.get().pk}").status_code == 404
     assert Passkey.objects.exists()
+
+
+# --- names --------------------------------------------------------------------------------------
+def name_of(client: APIClient) -> str:
+    return client.get(API).json()["items"][0]["name"]
+
+
+def test_a_passkey_gets_another_name(hers, device, alice) -> None:
+    make_stale(alice)
+    url = f"{API}/{Passkey.objects.get().pk}"
+    answer = hers.patch(url, {"name": " My\u0007  laptop "}, format="json")
+    assert (answer.status_code, answer.json()) == (200, hers.get(API).json()["items"][0])
+    assert name_of(hers) == "My laptop"
+    hers.patch(url, {"name": "My laptop"}, format="json")
+    entries = AuditEntry.objects.filter(action="passkey_name")
+    assert [(entry.actor_id, entry.subject_id) for entry in entries] == [(alice.pk, alice.pk)]
+
+
+@pytest.mark.parametrize("name", [None, "", "  ", "\u0007", "x" * (Passkey.NAME_MAX + 1), [], {}])
+def test_a_name_is_not_empty_and_not_long(name, hers, device) -> None:
+    answer = hers.patch(f"{API}/{Passkey.objects.get().pk}", {"name": name}, format="json")
+    assert (answer.status_code, answer.json()["error"]) == (400, "INVALID_INPUT")
+    assert list(answer.json()["fields"]) == ["name"]
+    assert name_of(hers) == "Phone"
+
+
+@pytest.mark.parametrize("ident", ["own", "1", "0"])
+def test_nobody_renames_the_passkey_of_another(ident, hers, device, api_for, other) -> None:
+    ident = Passkey.objects.get().pk if ident == "own" else ident
+    answer = api_for(other).patch(f"{API}/{ident}", {"name": "Mine"}, format="json")
+    assert answer.status_code == 404
+    assert name_of(hers) == "Phone"
+    assert not AuditEntry.objects.filter(action="passkey_name").exists()
+
+
+def test_the_settings_rename_passkeys(browser, device, api_for, other) -> None:
+    row = Passkey.objects.get()
+    send = {"passkey": str(row.pk), "name": "x" * Passkey.NAME_MAX}
+    answer = browser.post(f"{PAGE}/passkeys/name", send)
+    assert (answer.status_code, answer["Location"]) == (303, PAGE)
+    assert send["name"] in browser.get(PAGE).content.decode()
+    for wrong in ("", " ", "y" * (Passkey.NAME_MAX + 1)):
+        refused = browser.post(f"{PAGE}/passkeys/name", send | {"name": wrong})
+        assert refused.status_code == 400
+        assert f'id="err-passkey-{row.pk}"' in refused.content.decode()
+    foreign = Device()
+    add(api_for(other), foreign)
+    theirs = Passkey.objects.get(user=other)
+    for ident in (str(theirs.pk), "1", "x"):
+        answer = browser.post(f"{PAGE}/passkeys/name", {"passkey": ident, "name": "Mine"})
+        assert answer.status_code == 303
+    assert set(Passkey.objects.values_list("name", flat=True)) == {send["name"], "Phone"}
 
 
 # --- log-in -------------------------------------------------------------------------------------
@@ -312,6 +335,96 @@ def test_a_closed_account_is_not_entered_but_offered(device, api, alice, setting
     settings.CLOSE_GRACE_DAYS = 3
     actions.close(alice, PASSWORD)
     assert log_in(api, device).json()["error"] == "ACCOUNT_CLOSING"
+
+
+# --- a closed account -----------------------------------------------------------------------------
+@pytest.fixture
+def closed(device: Device, alice: User, settings: Any) -> User:
+    """Alice, who has a passkey, and closed her account."""
+    settings.CLOSE_GRACE_DAYS = 3
+    actions.close(alice, PASSWORD)
+    return alice
+
+
+def reopen(client: APIClient, credential: Any) -> Any:
+    return client.post("/api/v1/auth/reopen", {"credential": credential}, format="json")
+
+
+def is_open(user: User) -> bool:
+    user.refresh_from_db()
+    return user.deleted_at is None
+
+
+def test_a_passkey_opens_a_closed_account_again(closed, device, api) -> None:
+    refused = device.get(options(api))
+    assert send(api, refused).json()["error"] == "ACCOUNT_CLOSING"
+    assert_refused(reopen(api, refused))  # its challenge is used
+    answer = reopen(api, device.get(options(api)))
+    assert (answer.status_code, answer.json()["user"]["username"]) == (200, "alice1")
+    assert is_open(closed)
+    assert AuditEntry.objects.filter(action="reopen", actor=closed).count() == 1
+    # An open account is signed in only.
+    assert reopen(api, device.get(options(api))).status_code == 200
+    assert AuditEntry.objects.filter(action="reopen").count() == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"origin": "http://evil.example"},
+        {"flags": passkey_device.PRESENT},
+        {"id": b"unknown"},
+        {"key": Device().key},
+        {"handle": (1).to_bytes(8)},
+    ],
+)
+def test_a_wrong_answer_opens_nothing(wrong, closed, device, api) -> None:
+    vars(device).update(wrong)
+    assert_refused(reopen(api, device.get(options(api))))
+    assert not is_open(closed)
+
+
+def test_a_copy_or_a_foreign_challenge_opens_nothing(closed, device, api) -> None:
+    stranger = APIClient()
+    options(api)
+    assert_refused(reopen(api, device.get(options(stranger))))
+    device.count = 0
+    Passkey.objects.update(sign_count=5)
+    assert_refused(reopen(api, device.get(options(api))))
+    assert not is_open(closed)
+    assert AuditEntry.objects.filter(action="passkey_copy").count() == 1
+
+
+def test_the_passkey_of_another_opens_their_account_only(
+    closed, device, api, api_for, other
+) -> None:
+    foreign = Device()
+    add(api_for(other), foreign)
+    answer = reopen(api, foreign.get(options(api)))
+    assert answer.json()["user"]["username"] == other.username
+    assert not is_open(closed)
+
+
+def test_staff_keep_out_whoever_closed_the_account(closed, device, api) -> None:
+    actions.suspend(closed)
+    assert reopen(api, device.get(options(api))).json()["error"] == "SUSPENDED"
+    assert not is_open(closed)
+
+
+def test_after_the_days_a_passkey_opens_nothing(closed, device, api) -> None:
+    Closing.objects.update(erase_at=timezone.now() - timedelta(seconds=1))
+    answer = reopen(api, device.get(options(api)))
+    assert answer.status_code == 401
+    assert not is_open(closed)
+
+
+@pytest.mark.parametrize("broken", [None, "text", [], {}, {"id": 1}])
+def test_what_is_no_answer_opens_nothing(broken, closed, api) -> None:
+    options(api)
+    assert reopen(api, broken).status_code == 400
+    for body in (5, "credential", ["credential"]):
+        assert api.post("/api/v1/auth/reopen", body, format="json").status_code == 400
+    assert not is_open(closed)
 
 
 @pytest.mark.parametrize(
@@ -464,6 +577,28 @@ def test_a_passkey_does_in_place_of_the_code(device, client, alice) -> None:
     assert [one["id"] for one in given["allowCredentials"]] == [passkey_device.text(device.id)]
     body = {"ticket": ticket, "credential": json.dumps(device.get(given))}
     assert client.post("/login/code", body).status_code == 303
+
+
+def test_a_passkey_in_place_of_the_code_takes_a_closed_account_back(
+    device, client, alice, settings
+) -> None:
+    settings.CLOSE_GRACE_DAYS = 3
+    app = turn_on(alice)
+    actions.close(alice, PASSWORD, app.code())
+
+    def offered() -> str:
+        ticket, given = at_code(client)
+        body = {"ticket": ticket, "credential": json.dumps(device.get(given))}
+        return part_of(client.post("/login/code", body), "ticket")
+
+    dying = offered()
+    row = Passkey.objects.get()
+    Passkey.objects.all().delete()
+    assert client.post("/login/reopen", {"ticket": dying}).status_code == 401
+    assert not is_open(alice)
+    row.save(force_insert=True)
+    assert client.post("/login/reopen", {"ticket": offered()}).status_code == 303
+    assert is_open(alice)
 
 
 def test_who_has_no_passkey_is_offered_none(client, alice) -> None:

@@ -138,7 +138,7 @@ NOBODY: dict[str, str] = {
             *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
             *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
             *("auth/passkeys", "auth/passkeys/options", "auth/passkeys/<str:passkey_id>"),
-            *("auth/passkeys/login-options", "auth/passkeys/login"),
+            *("auth/passkeys/prove-options", "auth/passkeys/login-options", "auth/passkeys/login"),
             *("invites", "invites/<str:invite_id>"),
             *(
                 "users/me/sign-ins",
@@ -165,7 +165,7 @@ NOBODY: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("login/passkey", "settings/two-factor/passkeys"),
+            *("login/passkey", "settings/two-factor/passkeys", "settings/two-factor/passkeys/name"),
             *("login", "login/code", "register", "logout", "recover", "recover/choose"),
             *(
                 "recover/<str:token>",

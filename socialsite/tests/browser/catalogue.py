@@ -18,6 +18,7 @@ from typing import Any
 from django_otp.oath import TOTP
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from accounts.tests.sign_in.passkey_device import Device
 from deploy.services.site_processes import PROJECT_DIR, environment, python
 from socialsite.core.tests.media.videos import samples
 from socialsite.tests import stacks
@@ -114,6 +115,7 @@ VIEWS = (
     View("login", "/login", GUEST),
     View("login-code", "/login", GUEST, sent=GUARDED),
     View("login-closed", "/login", GUEST, sent=CLOSED),
+    View("closed", "/login/closed?{closed}", GUEST),
     View("register", "/register", GUEST),
     View("register-sent", "/register/sent?state=unconfirmed", GUEST),
     View("recover", "/recover", GUEST),
@@ -197,6 +199,7 @@ VIEWS = (
     View("settings-acts", "/settings/acts"),
     View("settings-invites", "/settings/invites", ADMIN),
     View("settings-two-factor", "/settings/two-factor"),
+    View("settings-passkey-name", "/settings/two-factor", press=(".device-name > summary",)),
     View("settings-notifications", "/settings/notifications"),
     View("settings-reading", "/settings/reading"),
     View("reading-guest", "/settings/reading", GUEST),
@@ -214,8 +217,11 @@ VIEWS = (
 
 @contextlib.contextmanager
 def demo_site(directory: Path, people: int, posts: int) -> Iterator[str]:
-    """Start the site in one process with finished demo data; yields its address."""
-    env = {"DEMO": "0", "NAME_POLICY": "open", "BUDGETS": "0"}
+    """Start the site in one process with finished demo data; yields its address.
+
+    It is at `localhost`, as browsers have no passkeys for IP addresses.
+    """
+    env = {"DEMO": "0", "NAME_POLICY": "open", "BUDGETS": "0", "HOST": "localhost"}
     stacks.put_database(directory)
     subprocess.run(
         python("manage.py", "demo", f"--people={people}", f"--posts={posts}", "--verbosity=0"),
@@ -224,7 +230,7 @@ def demo_site(directory: Path, people: int, posts: int) -> Iterator[str]:
         check=True,
     )
     with stacks.embedded(directory, **env) as site:
-        yield site
+        yield site.replace("127.0.0.1", "localhost")
 
 
 class Look:
@@ -253,7 +259,8 @@ class Catalogue:
             self._states[who] = self._sign_in(username, password)
         self._content = _content(site, *names[MEMBER])
         _register_guarded(site)
-        Client.new(site, CLOSED["username"])("DELETE", "users/me", password=CLOSED["password"])
+        Client.new(site, CLOSED["username"])
+        self._content["closed"] = self._close(**CLOSED)
 
     def _sign_in(self, username: str, password: str) -> Any:
         context = self.browser.new_context(base_url=self.site, locale="en")
@@ -266,6 +273,18 @@ class Catalogue:
         state = context.storage_state()
         context.close()
         return state
+
+    def _close(self, username: str, password: str) -> str:
+        """Close an account on its page; return the query of the page that follows."""
+        state = self._sign_in(username, password)
+        context = self.browser.new_context(base_url=self.site, storage_state=state)
+        page = context.new_page()
+        page.goto("/settings/close")
+        with page.expect_navigation():
+            page.evaluate(SEND, ["/settings/close", {"password": password}])
+        query = urllib.parse.urlsplit(page.url).query
+        context.close()
+        return query
 
     def path(self, view: View) -> str:
         """Return the address of a view on this site."""
@@ -344,6 +363,9 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
     shown_film = me("POST", "posts", kind="video", video=film, content=words)
     tag = next(name for item in found for name in item["tags"])
     me("PUT", f"tags/{urllib.parse.quote(tag)}/follow")
+    for name in ("My phone", "Security_key_at_my_key_ring_for_the_house_and_more"):
+        given = me("POST", "auth/passkeys/options", password=password)["publicKey"]
+        me("POST", "auth/passkeys", name=name, credential=Device(site, "localhost").create(given))
     for kind, ident in (("post", pictures["id"]), ("comment", comments[0]["id"])):
         me("POST", "reports", type=kind, id=ident, reason="spam")
     return {

@@ -69,6 +69,11 @@ def test_a_passkey_is_added_logs_in_and_is_removed(named_site: str, browser: Bro
     at_home(page)
 
     page.goto("/settings/two-factor")
+    page.get_by_test_id("rename-passkey").click()
+    page.get_by_label("New name").fill("My tablet")
+    page.get_by_test_id("save-name").click()
+    expect(page.get_by_test_id("passkey").filter(has_text="My tablet")).to_be_visible()
+
     page.get_by_test_id("remove-passkey").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.get_by_test_id("passkey")).to_have_count(0)
@@ -93,6 +98,50 @@ def test_a_passkey_replaces_the_code(named_site: str, browser: Browser) -> None:
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_test_id("login").click()
     page.get_by_test_id("passkey-code").click()
+    at_home(page)
+
+
+def test_a_passkey_proves_who_uses_the_device(named_site: str, browser: Browser) -> None:
+    page = newcomer(browser, named_site, "provenkey", "Provenkey")
+    change = authenticator(page)
+    page.goto("/settings/prove")
+    expect(page.get_by_test_id("prove-passkey")).to_have_count(0)
+    add_passkey(page, "My phone")
+
+    page.goto("/settings/prove?next=/settings/devices")
+    change("setUserVerified", isUserVerified=False)
+    page.get_by_test_id("prove-passkey").click()
+    expect(page.get_by_text("The browser gave no passkey.")).to_be_visible()
+    change("setUserVerified", isUserVerified=True)
+    page.get_by_test_id("prove-passkey").click()
+    expect(page).to_have_url(re.compile("/settings/devices$"))
+
+    # Without scripts the password does.
+    state = page.context.storage_state()
+    plain = browser.new_context(
+        base_url=named_site, storage_state=state, java_script_enabled=False, locale="en"
+    ).new_page()
+    plain.goto("/settings/prove?next=/settings/devices")
+    expect(plain.get_by_test_id("prove-passkey")).to_be_attached()
+    expect(plain.get_by_test_id("prove-passkey")).to_be_hidden()
+    plain.get_by_label("Your password").fill(PASSWORD)
+    plain.get_by_test_id("prove").click()
+    expect(plain).to_have_url(re.compile("/settings/devices$"))
+    plain.context.close()
+
+
+def test_a_passkey_opens_a_closed_account_again(named_site: str, browser: Browser) -> None:
+    page = newcomer(browser, named_site, "returnedkey", "Returnedkey")
+    authenticator(page)
+    add_passkey(page, "My phone")
+    page.goto("/settings/close")
+    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_test_id("close-account").click()
+    expect(page).to_have_url(re.compile("/login/closed"))
+
+    page.goto("/login")
+    page.get_by_test_id("passkey-login").click()
+    page.get_by_test_id("reopen").click()
     at_home(page)
 
 
