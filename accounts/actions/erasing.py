@@ -34,6 +34,7 @@ EMPTY: dict[str, Any] = {
     "links": [],
     "place": "",
     "pronouns": "",
+    "digest_due": None,
     "language": "",
     "mails": MailKind.SIGN_INS,
     "unfold_notes": None,

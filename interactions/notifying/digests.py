@@ -51,10 +51,10 @@ def _ask(user_id: int) -> None:
     user = User.objects.select_for_update().filter(pk=user_id, digest_due__lte=now).first()
     if user is None:
         return
-    wanted = choices.wants(user, MailKind.DIGEST)
-    following = choices.digest_after(user_id, now) if wanted else None
+    # Who has no address now may confirm one later.
+    following = choices.digest_after(user_id, now) if user.mails & MailKind.DIGEST else None
     User.objects.filter(pk=user_id).update(digest_due=following)
-    if wanted and user.is_active:
+    if choices.wants(user, MailKind.DIGEST) and user.is_active:
         accounts_actions.request_mail(KIND, user_id, "", (user.digest_due or now) - choices.WEEK_MS)
 
 

@@ -26,7 +26,15 @@ from interactions.actions import rising
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
 from socialsite.core.media import stored_files
-from socialsite.core.models import Announcement, Media, SiteDocument, SiteSettings, Video
+from socialsite.core.models import (
+    Announcement,
+    Export,
+    Import,
+    Media,
+    SiteDocument,
+    SiteSettings,
+    Video,
+)
 from socialsite.tests.blocks.block_matrix import READERS
 
 NOTHING = 1234567890123456789
@@ -55,6 +63,9 @@ class World:
         later = datetime.now(UTC) + timedelta(days=9)
         Closing.objects.create(user=self.users["banned"], erase_at=later)
         SignUpRequest.objects.create(state="waiting", username="asker", username_key="asker")
+        job = {"owner_id": self.users["banned"].pk, "due_at": 2**60, "created_at": 1}
+        Export.objects.create(**job)
+        Import.objects.create(kind=Import.Kind.POSTS, **job)
         StaffRole.objects.create(bit=8, name="Helpers", name_key="helpers", rights=1)
         Announcement.objects.create(text_en="Backup", ends_at=datetime.now(UTC))
         # They show that calls refused to others can succeed.
