@@ -16,7 +16,7 @@ const REAUTHENTICATE = 4002;
 const TOO_MUCH = 4008;
 const RARELY = 6; // failures after which the wait is the longest
 
-let socket, timer, leaving;
+let socket, timer, leaving, closing;
 let failures = 0;
 
 /**
@@ -114,6 +114,7 @@ function signedOut(kick) {
   if (leaving) return;
   leaving = true;
   forget();
+  if (closing) return;
   session.write("notice", wordsFor(kick)); // or else the login page says what it knows by itself
   // New cookies of this browser get time to arrive: then the login page sends it back.
   setTimeout(goToLogin, ARRIVAL_MS);
@@ -163,6 +164,9 @@ function schedule() {
   clearTimeout(timer);
   timer = setTimeout(connect, pause(failures++));
 }
+
+// Who closes the account here gets the answer of the form.
+document.addEventListener("submit", (event) => (closing ||= event.target.matches("[data-closing]")));
 
 // Who logs out here is on the way home; the kick that follows is not for this page.
 document.addEventListener("submit", (event) => {

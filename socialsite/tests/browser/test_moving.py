@@ -31,7 +31,9 @@ def new_site(tmp_path: Path) -> Iterator[str]:
 
 def write(author: stacks.Client) -> None:
     """Publish posts of many kinds."""
-    author("POST", "posts", content="For followers, with #tags and @mover", visibility="followers")
+    author(
+        "POST", "posts", content="For followers, with #tags and @carrier46", visibility="followers"
+    )
     author("POST", "posts", content="For me alone 🔑 مرحبا", visibility="self")
     noted = author("POST", "posts", content="The end is sad.", note="spoiler", sensitive=True)
     text = "# Walls\n\n" + "A long *walk* along the wall.\n\n" * 40
@@ -77,19 +79,19 @@ def fits(page: Page) -> None:
 def test_posts_move_to_a_new_site_and_an_undo_takes_them_back(
     embedded_site: str, new_site: str, browser: Browser, tmp_path: Path
 ) -> None:
-    here = newcomer(browser, embedded_site, "mover", "Mover")
+    here = newcomer(browser, embedded_site, "carrier46", "Mover")
     composer(here).fill("A red wall")
     choose(here, picture("wall.jpg", (300, 200)))
     uploaded(here, 1)
     here.get_by_test_id("publish").click()
     expect(here.get_by_test_id("post").filter(has_text="A red wall")).to_be_visible()
-    old = stacks.Client.known(embedded_site, "mover")
+    old = stacks.Client.known(embedded_site, "carrier46")
     write(old)
     archive = tmp_path / "archive.zip"
     archive_of(here, archive)
 
-    there = newcomer(browser, new_site, "arrived", "Mover")
-    new = stacks.Client.known(new_site, "arrived")
+    there = newcomer(browser, new_site, "arrival46", "Mover")
+    new = stacks.Client.known(new_site, "arrival46")
     fan = stacks.Client.new(new_site, "fan123")
     fan("POST", f"users/{new.id}/follow")
     there.goto("/settings/import")
@@ -133,5 +135,5 @@ def expected(post: Any, site: str) -> dict[str, Any]:
     """Return what a post of another site is here: its names lead to nobody."""
     host = site.removeprefix("http://")
     return {key: post[key] for key in KEPT} | {
-        "content": post["content"].replace("@mover", f"@mover@{host}")
+        "content": post["content"].replace("@carrier46", f"@carrier46@{host}")
     }
