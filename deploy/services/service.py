@@ -9,14 +9,17 @@
 """
 
 import contextlib
+import fcntl
 import grp
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
 import stat
 import subprocess
+import tempfile
 import threading
 import time
 from collections import deque
@@ -242,9 +245,28 @@ def chown(path: Path, account: str | None) -> Path:
     return path
 
 
+# Below the ports that the system gives to outgoing connections.
+PORTS = range(20_000, 30_000)
+# Locks of the ports of this process, held until it ends.
+_claims: list[int] = []
+
+
 def free_port() -> int:
-    """Return a loopback TCP port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a loopback TCP port that nothing listens on, and that no other process got here.
+
+    Two that start servers at once would otherwise get one port, and read from each other's server.
+    Raises ServiceError if there is none.
+    """
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        path = Path(tempfile.gettempdir()) / f"socialsite-port-{port}"
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                os.close(lock)
+                raise
+            _claims.append(lock)
+            return port
+    raise ServiceError("no port is free")
