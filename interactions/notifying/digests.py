@@ -7,10 +7,8 @@ mail, it is lost if a worker is killed while it sends it. What it says is read w
 
 import logging
 
-from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import DatabaseError
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -102,7 +100,7 @@ def _posts(user: User, since: int) -> list[str]:
     return [
         f"{card['author']['nickname'] or card['author']['username']}:"
         f" {preview_of(texts[int(card['id'])].preview)}\n"
-        f"{settings.SITE_URL}{reverse('post', args=[card['id']])}"
+        f"{composing.address_of('post', card['id'])}"
         for card in best[:SHOWN]
         if int(card["id"]) in texts
     ]

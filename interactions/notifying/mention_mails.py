@@ -39,9 +39,10 @@ MOST, SHOWN = 50, 10
 def request(reader: NotificationReader, groups: Iterable[Notification]) -> None:
     """Plan a mail if some of these unread groups are mentions, in the transaction of their fold."""
     places = [group.position for group in groups if group.kind in VALUES]
-    is_planned = reader.mention_mail_due > db.now_ms() - LOST_MS
-    if not places or is_planned or _recipient(reader.pk) is None:
+    if not places or _recipient(reader.pk) is None:
         return
+    if reader.mention_mail_due > db.now_ms() - LOST_MS:
+        return  # a mail is planned
     after = max(reader.mentions_after, min(places) - 1)
     _plan_at(reader.pk, max(places) + WAIT_MS, after)
 
