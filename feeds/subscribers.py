@@ -114,7 +114,7 @@ def update_caches(event: PostPublished) -> None:
         return
     place = Position(post.position, post.pk)
     pushed = tiers.is_pushed(post.mode)
-    cache.published(post.author_id, place, pushed=pushed, renews_pulled=False)
+    cache.published(post.author_id, place, pushed=pushed)
 
 
 @on(PostDeleted, after=True)

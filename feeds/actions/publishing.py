@@ -133,7 +133,7 @@ def repost(
     if imported and audience == Visibility.MENTIONED:
         audience = Visibility.SELF
     # Under the lock: of two at once the second finds the repost of the first.
-    _locked_head(author.pk)
+    locked_head(author.pk)
     if not words.content:
         made = reposts_without_words(author.pk).filter(ref_post_id=source.pk).first()
         if made is not None:
@@ -184,7 +184,8 @@ def _source(author: "User", post_id: int) -> Post:
     return source
 
 
-def _locked_head(author_id: int) -> AuthorHead:
+def locked_head(author_id: int) -> AuthorHead:
+    """Lock an author's head, creating it if need be: their posts come one after another."""
     head: AuthorHead | None = _head.first(author_id)
     if head is None:
         db.ensure(AuthorHead(author_id=author_id))
@@ -217,7 +218,7 @@ def _publish(
     imported: bool = False,
 ) -> Post:
     followers = relations_queries.follower_count(author_id)
-    head = _locked_head(author_id)
+    head = locked_head(author_id)
     tier = tiers.mode_for(followers, Mode(head.mode))
     head.mode, mode = tier, tiers.of_post(tier, visibility, imported=imported)
     # The head's lock makes positions of one author follow the order of commits.
@@ -244,12 +245,13 @@ def _publish(
     if is_pushed:
         db.insert(FanOut(post=post, author_id=author_id, position=position, mode=mode))
     events.publish(PostPublished(post.pk, author_id, renews_pulled=renews_pulled))
+    if renews_pulled:
+        transaction.on_commit(cache.PULLED.renew, robust=True)
     update_caches = partial(
         cache.published,
         author_id,
         Position(position, post.pk),
         pushed=is_pushed,
-        renews_pulled=renews_pulled,
     )
     transaction.on_commit(update_caches, robust=True)
     return post

@@ -56,11 +56,9 @@ def open_posts(run: Run) -> list[OpenPost]:
 
 
 # --- updates after writes -----------------------------------------------------------------------
-def published(author_id: int, position: Position, *, pushed: bool, renews_pulled: bool) -> None:
+def published(author_id: int, position: Position, *, pushed: bool) -> None:
     """Update the caches after the commit of a post. Never raises."""
     CARDS.invalidate([position.id])
-    if renews_pulled:
-        PULLED.renew()
     try:
         OUTBOX.add([author_id], entry_of(position))
     except redis.RedisDown:

@@ -5,17 +5,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
 
 from django.db import transaction
 
 from accounts import queries as accounts_queries
 from accounts.models import User
 from feeds import actions
+from feeds.actions import publishing
 from feeds.imports import records
 from feeds.imports.records import PICTURE, VIDEO, Record
-from feeds.models import AuthorHead, Kind, Post, PostContent
-from socialsite.core import db
+from feeds.models import Kind, Post, PostContent
 from socialsite.core.errors import (
     Forbidden,
     InvalidInput,
@@ -42,7 +41,6 @@ from socialsite.core.text.cuts import shortened
 
 # Posts of one import, and their pictures and videos.
 POSTS_MAX, MEDIA_MAX = 20_000, 20_000
-VIDEO_SUFFIX = ".mp4"
 # What tells a post: its time, with its text or its id.
 Sign = tuple[int, str | int]
 Reader = Callable[[Path, Callable[[], None]], Iterator[Record]]
@@ -120,14 +118,10 @@ def _is_lost(record: Record, path: Path) -> bool:
 def _missing(record: Record, archive: zips.Zip) -> str:
     """Return the warning of files that the archive does not have, or that are too large."""
     for one in record["media"]:
-        size, is_video = archive.size_of(one["file"]), _is_video(one["file"])
+        size, is_video = archive.size_of(one["file"]), records.is_video(one["file"])
         if size is None or (size > encoding.MAX_BYTES and not is_video):
             return VIDEO if is_video else PICTURE
     return ""
-
-
-def _is_video(name: str) -> bool:
-    return name.lower().endswith(VIDEO_SUFFIX)
 
 
 def _there(owner_id: int, found: Sequence[Record]) -> set[Sign]:
@@ -171,7 +165,7 @@ def _find_original(ready: _Ready, path: Path) -> None:
 def _store(owner_id: int, archive: zips.Zip, ready: _Ready) -> None:
     is_video_post = ready.record["kind"] == Kind.VIDEO
     for one in ready.record["media"]:
-        is_video = _is_video(one["file"])
+        is_video = records.is_video(one["file"])
         wanted = ready.video is None and is_video_post and not ready.record["video_url"]
         try:
             if is_video and wanted:
@@ -209,13 +203,9 @@ def _video(owner_id: int, archive: zips.Zip, one: dict[str, str]) -> int:
         raise Unreadable(UNREADABLE)
     videos.check(owner_id, size)
     with archive.member(one["file"], size) as file:
-        item = _added(owner_id, file, size)
+        item = videos.add(owner_id, file, size).media
     pictures.describe([item], {item.pk: _alt(one)})
     return item.pk
-
-
-def _added(owner_id: int, file: IO[bytes], size: int) -> Media:
-    return videos.add(owner_id, file, size).media
 
 
 def _alt(one: dict[str, str]) -> str:
@@ -240,8 +230,7 @@ def make(owner_id: int, row: Row) -> Made | None:
         return None
     ready: _Ready = row.payload
     # Two imports of one person wait for each other here.
-    db.ensure(AuthorHead(author_id=owner_id))
-    AuthorHead.objects.select_for_update().get(author_id=owner_id)
+    publishing.locked_head(owner_id)
     record = ready.record
     if _is_there(record, _there(owner_id, [record])):
         return None

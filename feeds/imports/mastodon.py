@@ -1,75 +1,48 @@
 """Read the posts of an archive of Mastodon: `outbox.json` in ActivityPub, and media beside it."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import orjson
-
-from feeds.imports import html_texts, records
-from feeds.imports.records import INVALID, OTHER_KIND, REPLY, REPOST, TOO_LONG, Record, Wrong, blank
+from feeds.imports import archives, html_texts, records
+from feeds.imports.records import INVALID, OTHER_KIND, REPLY, REPOST, Record, Wrong
 from feeds.models import Kind, Visibility
 from socialsite.core import db
-from socialsite.core.imports import elements, zips
-from socialsite.core.imports.kinds import NO_POSTS, Unreadable
+from socialsite.core.imports import zips
 
 OUTBOX, ACTOR, MEDIA = "outbox.json", "actor.json", "media_attachments/"
-JSON_MAX, ACTOR_MAX = 256 * 1024 * 1024, 1024 * 1024
-BLOCK = 64 * 1024
+ACTOR_MAX = 1024 * 1024
 _PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
 
 
 def read(path: Path, alive: Callable[[], None]) -> Iterator[Record]:
     """Yield the posts of an archive in its order. Raises Unreadable."""
     with zips.opened(path) as archive:
-        if archive.size_of(OUTBOX) is None:
-            raise Unreadable(NO_POSTS)
-        actor, now = _actor(archive), db.now_ms()
-        with archive.member(OUTBOX, JSON_MAX) as file:
-            blocks = zips.read_all(file, alive, BLOCK)
-            for raw in elements.objects(blocks, b"orderedItems"):
-                yield _record(raw, actor, now)
+        actor = archives.text_in(archive, ACTOR, "id", ACTOR_MAX)
+        fill = partial(_fill, actor=actor, now=db.now_ms())
+        for raw in archives.objects(archive, OUTBOX, alive, b"orderedItems"):
+            yield archives.record_of(raw, fill)
 
 
-def _actor(archive: zips.Zip) -> str:
-    """Return the address of the person; empty if the archive does not say it."""
-    if archive.size_of(ACTOR) is None:
-        return ""
-    try:
-        return records.text(orjson.loads(archive.bytes_of(ACTOR, ACTOR_MAX))["id"])
-    except (ValueError, TypeError, KeyError, Wrong):
-        return ""
+def _fill(record: Record, activity: dict[str, Any], *, actor: str, now: int) -> None:
+    record["ident"] = records.text(activity.get("id"))[: records.FILE_MAX]
+    record["at"] = records.published(activity.get("published"), now)
+    if activity.get("type") == "Announce":
+        raise Wrong(REPOST)
+    note: Any = activity.get("object")
+    is_note = isinstance(note, dict) and note.get("type") in ("Note", "Question")
+    if activity.get("type") != "Create" or not is_note:
+        raise Wrong(OTHER_KIND)
+    _fill_of_note(record, note, actor or records.text(activity.get("actor")))
 
 
-def _record(raw: bytes | None, actor: str, now: int) -> Record:
-    if raw is None:
-        return blank(error=TOO_LONG)
-    record = blank()
-    try:
-        activity = orjson.loads(raw)
-        record["ident"] = records.text(activity.get("id"))[: records.FILE_MAX]
-        record["at"] = records.published(activity.get("published"), now)
-        if activity.get("type") == "Announce":
-            raise Wrong(REPOST)
-        note = activity.get("object")
-        is_note = isinstance(note, dict) and note.get("type") in ("Note", "Question")
-        if activity.get("type") != "Create" or not is_note:
-            raise Wrong(OTHER_KIND)
-        _fill(record, note, actor or records.text(activity.get("actor")))
-        return records.settle(record)
-    except Wrong as wrong:
-        return records.failed(record, str(wrong))
-    except ValueError:
-        return records.failed(record, INVALID)
-
-
-def _fill(record: Record, note: dict[str, Any], actor: str) -> None:
+def _fill_of_note(record: Record, note: dict[str, Any], actor: str) -> None:
     record["ident"] = records.text(note.get("id"))[: records.FILE_MAX]
     replied = records.text(note.get("inReplyTo"))
     record["visibility"] = _visibility(note)
     content = records.within(html_texts.text_of(records.text(note.get("content"))))
-    record["content"] = records.elsewhere(content, _host(actor))
+    record["content"] = records.elsewhere(content, archives.host_of(actor))
     record["note"] = records.within(html_texts.text_of(records.text(note.get("summary"))))
     if replied and not (actor and replied.startswith(f"{actor}/")):
         raise Wrong(REPLY)
@@ -78,17 +51,10 @@ def _fill(record: Record, note: dict[str, Any], actor: str) -> None:
     if not all(isinstance(one, dict) for one in attached):
         raise Wrong(INVALID)
     record["media"] = records.media_of((_file(one.get("url")), one.get("name")) for one in attached)
-    if len(record["media"]) == 1 and record["media"][0]["file"].endswith(".mp4"):
+    if len(record["media"]) == 1 and records.is_video(record["media"][0]["file"]):
         record["kind"] = Kind.VIDEO.value
     if note["type"] == "Question":
         record["poll"] = _poll(note)
-
-
-def _host(actor: str) -> str:
-    try:
-        return urlsplit(actor).netloc or "elsewhere.invalid"
-    except ValueError:
-        return "elsewhere.invalid"
 
 
 def _visibility(note: dict[str, Any]) -> str:

@@ -1,26 +1,22 @@
 """Read the posts of an archive of this software (`socialsite.core.exports.archives`)."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import orjson
 from django.conf import settings
 
-from feeds.imports import records
-from feeds.imports.records import INVALID, Record, Wrong, blank
+from feeds.imports import archives, records
+from feeds.imports.records import INVALID, Record, Wrong
 from feeds.models import Kind, Visibility
 from socialsite.core import db
 from socialsite.core.exports.archives import MANIFEST
 from socialsite.core.ids import number_of
-from socialsite.core.imports import elements, zips
-from socialsite.core.imports.kinds import NO_POSTS, Unreadable
+from socialsite.core.imports import zips
 
 POSTS = "data/posts.json"
-JSON_MAX = 256 * 1024 * 1024
 MANIFEST_MAX = 64 * 1024
-BLOCK = 64 * 1024
 # An audience of people named is nobody here: those are accounts of another site.
 KEPT = (Visibility.PUBLIC, Visibility.QUIET, Visibility.FOLLOWERS, Visibility.SELF)
 
@@ -28,45 +24,22 @@ KEPT = (Visibility.PUBLIC, Visibility.QUIET, Visibility.FOLLOWERS, Visibility.SE
 def read(path: Path, alive: Callable[[], None]) -> Iterator[Record]:
     """Yield the posts of an archive in its order. Raises Unreadable."""
     with zips.opened(path) as archive:
-        if archive.size_of(POSTS) is None:
-            raise Unreadable(NO_POSTS)
-        site, now = _site_of(archive), db.now_ms()
-        with archive.member(POSTS, JSON_MAX) as file:
-            for raw in elements.objects(zips.read_all(file, alive, BLOCK)):
-                yield _record(raw, site, now)
+        fill = partial(_fill, site=_site_of(archive), now=db.now_ms())
+        for raw in archives.objects(archive, POSTS, alive):
+            yield archives.record_of(raw, fill)
 
 
 def _site_of(archive: zips.Zip) -> str:
     """Return the address of the site that made an archive; empty if it does not say so."""
-    if archive.size_of(MANIFEST) is None:
-        return ""
-    try:
-        found = orjson.loads(archive.bytes_of(MANIFEST, MANIFEST_MAX))
-        site = records.text(found["site"])
-        return site if urlsplit(site).hostname else ""
-    except (ValueError, TypeError, KeyError, Wrong):
-        return ""
+    site = archives.text_in(archive, MANIFEST, "site", MANIFEST_MAX)
+    return "" if archives.host_of(site) == archives.NOWHERE else site
 
 
-def _record(raw: bytes | None, site: str, now: int) -> Record:
-    if raw is None:
-        return blank(error=records.TOO_LONG)
-    record = blank()
-    try:
-        post = orjson.loads(raw)
-        record["ident"] = records.text(post.get("id"))[: records.FILE_MAX]
-        record["at"] = records.published(post.get("at"), now)
-        if site == settings.SITE_URL:
-            record["own"] = number_of(record["ident"]) or 0
-        _fill(record, post, site)
-        return records.settle(record)
-    except Wrong as wrong:
-        return records.failed(record, str(wrong))
-    except ValueError:
-        return records.failed(record, INVALID)
-
-
-def _fill(record: Record, post: dict[str, Any], site: str) -> None:
+def _fill(record: Record, post: dict[str, Any], *, site: str, now: int) -> None:
+    record["ident"] = records.text(post.get("id"))[: records.FILE_MAX]
+    record["at"] = records.published(post.get("at"), now)
+    if site == settings.SITE_URL:
+        record["own"] = number_of(record["ident"]) or 0
     kind, visibility = records.text(post.get("kind")), records.text(post.get("visibility"))
     if kind not in Kind.values:
         raise Wrong(INVALID)
@@ -76,8 +49,7 @@ def _fill(record: Record, post: dict[str, Any], site: str) -> None:
     for name in ("title", "note", "content", "video_url"):
         record[name] = records.within(records.text(post.get(name)))
     if site != settings.SITE_URL:
-        host = urlsplit(site).netloc or "elsewhere.invalid"
-        record["content"] = records.elsewhere(record["content"], host)
+        record["content"] = records.elsewhere(record["content"], archives.host_of(site))
     record["sensitive"] = post.get("sensitive") is True
     media = records.items(post.get("media"))
     if not all(isinstance(one, dict) for one in media):

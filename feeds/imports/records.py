@@ -238,6 +238,11 @@ def source_of(record: Record) -> str:
     return day + shortened(words, 80)
 
 
+def is_video(file: str) -> bool:
+    """Return whether a file of an archive is a video, by its name."""
+    return file.lower().endswith(".mp4")
+
+
 def media_of(pairs: Iterable[tuple[Any, Any]]) -> list[dict[str, str]]:
     """Return the first files of a record with their descriptions. Raises Wrong."""
     return [

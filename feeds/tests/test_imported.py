@@ -50,6 +50,20 @@ def publish_old(author: User) -> None:
         actions.publish(author, content=str(number), at_ms=at_ms)
 
 
+def be_warm(author: User, reader: User, drain: Make) -> None:
+    """Let the process cache the set of pulled authors, with the end of an old week."""
+    bring(author, 20)
+    publish_old(author)
+    drain()
+    assert_exact(reader, 2)
+
+
+def die_after_commits(patch: pytest.MonkeyPatch) -> None:
+    """Let no update of the caches follow a commit."""
+    patch.setattr(cache, "published", lambda *args, **kwargs: None)
+    patch.setattr(cache.PULLED, "renew", lambda: None)
+
+
 def notices(person: User) -> list[str]:
     return [one["kind"] for one in interactions_queries.notifications(person, None, 9).items]
 
@@ -103,10 +117,7 @@ def test_readers_of_newer_pages_do_not_pull_who_imported(
 
 
 def test_a_newer_import_is_in_warm_feeds_at_once(author: User, reader: User, drain: Make) -> None:
-    bring(author, 20)
-    publish_old(author)
-    drain()
-    assert_exact(reader, 2)
+    be_warm(author, reader, drain)
     for weeks in (15, 6, 2, 0):
         bring(author, weeks)
         assert_exact(reader, 2)
@@ -115,12 +126,9 @@ def test_a_newer_import_is_in_warm_feeds_at_once(author: User, reader: User, dra
 def test_the_event_renews_the_set_of_pulled_authors_when_the_process_died_after_the_commit(
     author: User, reader: User, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bring(author, 20)
-    publish_old(author)
-    drain()
-    assert_exact(reader, 2)
+    be_warm(author, reader, drain)
     with monkeypatch.context() as patch:
-        patch.setattr(cache, "published", lambda *args, **kwargs: None)
+        die_after_commits(patch)
         first = bring(author, 1)
         # Neither the next post of that week nor an older one renews the set.
         bring(author, 1)
@@ -132,12 +140,9 @@ def test_the_event_renews_the_set_of_pulled_authors_when_the_process_died_after_
 def test_a_deletion_before_the_event_does_not_hide_later_posts_of_the_week(
     author: User, reader: User, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bring(author, 20)
-    publish_old(author)
-    drain()
-    assert_exact(reader, 2)
+    be_warm(author, reader, drain)
     with monkeypatch.context() as patch:
-        patch.setattr(cache, "published", lambda *args, **kwargs: None)
+        die_after_commits(patch)
         first = bring(author, 1)
     actions.delete(author, first.pk)
     bring(author, 1)

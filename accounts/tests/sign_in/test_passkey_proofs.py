@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,21 +26,10 @@ from accounts.tests.sign_in.passkey_device import Device
 from relations.tests.helpers import at_once
 from socialsite.core.errors import BannedAccessToken, PasskeyRefused, UserBanned
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("at_localhost")]
 
 PAGE = "/settings/prove"
 LISTED = "/settings/two-factor"
-
-
-@pytest.fixture(autouse=True)
-def _at_localhost(settings) -> None:
-    settings.SITE_URL = "http://localhost:8000"
-
-
-@pytest.fixture
-def hers(alice: User, api_for: Callable[..., APIClient]) -> APIClient:
-    """A signed-in device of alice."""
-    return api_for(alice, "linux")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import html
 import json
 import re
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -40,20 +39,9 @@ from socialsite.core.errors import (
     UserBanned,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("at_localhost")]
 
 PAGE = "/settings/two-factor"
-
-
-@pytest.fixture(autouse=True)
-def _at_localhost(settings) -> None:
-    settings.SITE_URL = "http://localhost:8000"
-
-
-@pytest.fixture
-def hers(alice: User, api_for: Callable[..., APIClient]) -> APIClient:
-    """A signed-in device of alice."""
-    return api_for(alice, "linux")
 
 
 @pytest.fixture

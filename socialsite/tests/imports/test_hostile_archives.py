@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
-from feeds.imports import making, mastodon, own
+from feeds.imports import archives, making, mastodon, own
 from socialsite.core.imports import elements, spools
 from socialsite.core.imports.kinds import Unreadable
 from socialsite.tests.imports.test_posts import SITE, archive, note, outbox, told
@@ -116,7 +116,7 @@ def test_encryption_other_methods_and_too_many_posts_are_refused(
     monkeypatch.setattr(making, "POSTS_MAX", 2)
     assert len(_rows(bob, archive([told(1), told(2)]), own.read, tmp_path)) == 2
     assert _rows(bob, archive([told(1), told(2), told(3)]), own.read, tmp_path) == []
-    monkeypatch.setattr(own, "JSON_MAX", 10)
+    monkeypatch.setattr(archives, "JSON_MAX", 10)
     assert _rows(bob, archive([told(1)]), own.read, tmp_path) == []
 
 

@@ -1,7 +1,7 @@
 """Workers killed in the middle of an import: nothing is lost, and nothing is made twice."""
 
-import functools
 import io
+import signal
 import urllib.request
 import zipfile
 from typing import Any
@@ -52,8 +52,20 @@ def upload(person: stacks.Client) -> str:
         return str(orjson.loads(answer.read())["id"])
 
 
-def has_made(count: int, found: Any) -> bool:
-    return bool(found["done"] >= count)
+def run_until_killed(stack: Stack, rows: int) -> None:
+    """Run a worker that is killed (SIGKILL) once it made so many rows; then its lease ends."""
+    worker = stack.processes["video"]
+    worker.stop()
+    env = worker.env
+    worker.env = {**(env or {}), "FAILPOINT": f"import-row-made:{rows}"}
+    try:
+        worker.start(wait=False)
+        eventually(lambda: not worker.running)
+    finally:
+        worker.env = env
+    assert worker.exit_code == -signal.SIGKILL
+    # What a minute does.
+    stack.manage("shell", "-v", "0", "-c", _EXPIRE)
 
 
 def test_a_worker_killed_twice_makes_each_post_once(stack: Stack) -> None:
@@ -64,13 +76,12 @@ def test_a_worker_killed_twice_makes_each_post_once(stack: Stack) -> None:
         return person("GET", path)
 
     eventually(now, lambda found: found["state"] == "previewed")
+    stack.processes["video"].stop()
     person("POST", f"{path}/start")
-    for done in (5, 25):
-        found = eventually(now, functools.partial(has_made, done))
-        assert found["state"] == "running"
-        stack.processes["video"].kill()
-        stack.manage("shell", "-v", "0", "-c", _EXPIRE)
-        stack.start("video")
+    for rows, done in ((5, 5), (20, 25)):
+        run_until_killed(stack, rows)
+        assert (now()["state"], now()["done"]) == ("running", done)
+    stack.start("video")
     found = eventually(now, lambda found: found["state"] != "running")
     assert (found["state"], found["done"], found["failed"]) == ("done", POSTS, [])
     mine = person.posts()
@@ -78,5 +89,4 @@ def test_a_worker_killed_twice_makes_each_post_once(stack: Stack) -> None:
     assert all(len(post["images"]) == 1 for post in mine)
 
 
-# What a minute does: the lease of the dead worker ends.
 _EXPIRE = "from socialsite.core.models import Import; Import.objects.update(due_at=0)"
