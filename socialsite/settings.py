@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
+    "socialsite.pages.middleware.Health",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "socialsite.pages.middleware.SiteAlong",
     "socialsite.pages.embeds.Embeds",

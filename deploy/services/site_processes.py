@@ -1,7 +1,8 @@
-"""The processes of the site, each as a `Service`: its command line and its readiness check.
+"""The processes of the site: their command lines (`ROLES`), and each as a `Service`.
 
 All listen on a socket in a private directory. MariaDB and Redis are in `deploy.services.databases`,
-nginx is in `deploy.services.nginx`.
+nginx is in `deploy.services.nginx`. The stack, the units of an installed site and the containers
+run the same roles.
 """
 
 import contextlib
@@ -10,7 +11,8 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.services.service import Service, ServiceError
@@ -21,6 +23,76 @@ SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 # Each HTTP worker listens on its own socket: of several processes that accept from one socket, one
 # may get most connections, and keeps them.
 HTTP = ("http1", "http2")
+WORKER_READY = " ready."  # the end of the line that Celery logs when it takes tasks
+
+
+@dataclass(frozen=True)
+class Role:
+    """One process of the site. `arguments` are those of Python, for a directory of sockets.
+
+    `answers` is true if it answers HTTP on the socket of its name in that directory.
+    """
+
+    name: str
+    title: str
+    arguments: Callable[[Path], list[str]]
+    answers: bool = True
+
+
+def wsgi_arguments(uds: Path, *, threads: int = 4) -> list[str]:
+    """Return the arguments of an HTTP worker under granian, on a Unix socket."""
+    return [
+        *("-m", "granian", "socialsite.wsgi:application", "--interface", "wsgi"),
+        *("--uds", str(uds), "--uds-permissions", "0666"),
+        *("--workers", "1", "--blocking-threads", str(threads)),
+        # Without `--respawn-failed-workers`: if the worker dies, the service ends, its socket
+        # closes, and requests go to the other one instead of waiting.
+        *("--no-ws", "--log-level", "warning"),
+        *("--http1-buffer-size", "65536"),  # bounds the size of a request head too
+        *("--workers-kill-timeout", "5"),
+    ]
+
+
+def asgi_arguments(uds: Path) -> list[str]:
+    """Return the arguments of the process of WebSockets under uvicorn, on a Unix socket."""
+    return [
+        *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
+        *("--http", "socialsite.core.http.server.uvicorn_protocols:BoundedHttp"),
+        *("--ws", "socialsite.core.http.server.uvicorn_protocols:BoundedSocket"),
+        # Messages are a line each; the state of a compression takes 40 kB for each socket.
+        *("--ws-max-size", "65536", "--ws-per-message-deflate", "false"),
+        *("--lifespan", "off"),
+        *("--no-server-header", "--no-proxy-headers", "--no-access-log"),
+        *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
+    ]
+
+
+def worker_arguments(name: str, *options: str) -> list[str]:
+    """Return the arguments of a Celery worker with this name."""
+    return [
+        *("-m", "celery", "-A", "socialsite", "worker"),
+        *("--hostname", f"{name}@%h", "--loglevel", "INFO"),
+        *("--without-mingle", "--without-gossip"),
+        *options,
+    ]
+
+
+def _http_role(name: str) -> Role:
+    title = f"HTTP worker {name.removeprefix('http')}"
+    return Role(name, title, lambda run: wsgi_arguments(run / f"{name}.sock"))
+
+
+VIDEO_OPTIONS = ("--queues", "video", "--concurrency", "1")
+ROLES = (
+    *map(_http_role, HTTP),
+    Role("sockets", "WebSockets", lambda run: asgi_arguments(run / "sockets.sock")),
+    Role("worker", "background tasks", lambda run: worker_arguments("worker"), answers=False),
+    Role(
+        *("video", "conversion of videos"),
+        lambda run: worker_arguments("video", *VIDEO_OPTIONS),
+        answers=False,
+    ),
+)
 
 
 def program(*names: str) -> str:
@@ -53,13 +125,8 @@ def celery_worker(
     """A Celery worker; it runs the schedule too."""
     return Service(
         name=name,
-        argv=python(
-            *("-m", "celery", "-A", "socialsite", "worker"),
-            *("--hostname", f"{name}@%h", "--loglevel", "INFO"),
-            *("--without-mingle", "--without-gossip"),
-            *options,
-        ),
-        ready_line=" ready.",
+        argv=python(*worker_arguments(name, *options)),
+        ready_line=WORKER_READY,
         env=env,
         cwd=PROJECT_DIR,
     )
@@ -67,45 +134,23 @@ def celery_worker(
 
 def video_worker(env: Mapping[str, str]) -> Service:
     """The Celery worker of the queue that converts videos, one at a time."""
-    return celery_worker(env, name="video", options=("--queues", "video", "--concurrency", "1"))
+    return celery_worker(env, name="video", options=VIDEO_OPTIONS)
 
 
 def wsgi(env: Mapping[str, str], uds: Path, *, threads: int = 4) -> Service:
-    """One HTTP worker under granian, on a Unix socket; its name is that of the socket."""
-    return Service(
-        name=uds.stem,
-        argv=python(
-            *("-m", "granian", "socialsite.wsgi:application", "--interface", "wsgi"),
-            *("--uds", str(uds), "--uds-permissions", "666"),
-            *("--workers", "1", "--blocking-threads", str(threads)),
-            # Without `--respawn-failed-workers`: if the worker dies, the service ends, its socket
-            # closes, and requests go to the other one instead of waiting.
-            *("--no-ws", "--log-level", "warning"),
-            *("--http1-buffer-size", "65536"),  # bounds the size of a request head too
-            *("--workers-kill-timeout", "5"),
-        ),
-        ready=lambda: http_answers(uds),
-        probed=True,
-        stale=[uds],
-        env=env,
-        cwd=PROJECT_DIR,
-    )
+    """One HTTP worker; its name is that of the socket."""
+    return _answering(uds.stem, env, uds, wsgi_arguments(uds, threads=threads))
 
 
 def asgi(env: Mapping[str, str], uds: Path) -> Service:
-    """WebSockets under uvicorn, on a Unix socket."""
+    """The process of WebSockets."""
+    return _answering("sockets", env, uds, asgi_arguments(uds))
+
+
+def _answering(name: str, env: Mapping[str, str], uds: Path, arguments: Sequence[str]) -> Service:
     return Service(
-        name="sockets",
-        argv=python(
-            *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
-            *("--http", "socialsite.core.http.server.uvicorn_protocols:BoundedHttp"),
-            *("--ws", "socialsite.core.http.server.uvicorn_protocols:BoundedSocket"),
-            # Messages are a line each; the state of a compression takes 40 kB for each socket.
-            *("--ws-max-size", "65536", "--ws-per-message-deflate", "false"),
-            *("--lifespan", "off"),
-            *("--no-server-header", "--no-proxy-headers", "--no-access-log"),
-            *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
-        ),
+        name=name,
+        argv=python(*arguments),
         ready=lambda: http_answers(uds),
         probed=True,
         stale=[uds],

@@ -16,7 +16,7 @@ from socialsite.core import errors, site
 from socialsite.core.http import api, content_policy
 from socialsite.core.http.server import body_limits
 from socialsite.core.runtime import memory
-from socialsite.pages.views import error_answer
+from socialsite.pages.views import error_answer, healthz, readyz
 
 Next = Callable[[HttpRequest], HttpResponseBase]
 
@@ -24,8 +24,21 @@ CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
 # Above this body size memory is given back afterwards.
 LARGE_BODY = 100 * body_limits.KILO
+PROBES: dict[str, Next] = {"/healthz": healthz, "/readyz": readyz}
 READS = ("GET", "HEAD", "OPTIONS")
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+class Health:
+    """Answers the probes of supervisors and load balancers, which need not know the site's name."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer a probe before `Host` is checked, and pass on other requests."""
+        probe = PROBES.get(request.path_info)
+        return probe(request) if probe else self.get_response(request)
 
 
 class SiteAlong:

@@ -16,7 +16,6 @@ SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternativ
 DEVICES = ("/dev/null", "/dev/urandom")
 LOOK = FSAccess.READ_FILE
 RUN = LOOK | FSAccess.READ_DIR | FSAccess.EXECUTE
-CHANGE = FSAccess.all_file() & ~FSAccess.EXECUTE if sys.platform == "linux" else FSAccess(0)
 
 
 def confine(read: str, write: str) -> None:
@@ -28,7 +27,7 @@ def confine(read: str, write: str) -> None:
     rules.allow(*DEVICES, rules=LOOK | FSAccess.WRITE_FILE)
     rules.allow(read, rules=LOOK)
     if write:
-        rules.allow(write, rules=CHANGE)
+        rules.allow(write, rules=FSAccess.all_file() & ~FSAccess.EXECUTE)
     rules.apply()
 
 

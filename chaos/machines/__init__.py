@@ -1,0 +1,1 @@
+"""Debian machines with systemd for trials: `systemd-nspawn` in a network namespace of their own."""

@@ -1,0 +1,97 @@
+"""Runs one role as the main process of a systemd unit, or of a container.
+
+`python3 -m deploy.services.role http1 /run/socialsite` runs the role with the `.venv` of the
+working directory. Links in its path are resolved first, so that a process keeps its release when
+`current` is switched.
+
+- It tells systemd when the role is ready, and again each time that it answers: `WatchdogSec=` of
+  the unit ends a process that runs but does not answer. It needs only Python's own library.
+- SIGTERM and SIGHUP are passed on; the exit code is that of the role.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+from deploy.services.site_processes import ROLES, WORKER_READY, Role, http_answers
+
+PROBE_SECONDS = 2.0
+STARTING_SECONDS = 0.1
+
+
+def notify(text: str) -> None:
+    """Send a state such as `READY=1` to systemd, if it started this process."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    # A name that begins with @ is in the abstract namespace of Linux.
+    address = f"\0{address[1:]}" if address.startswith("@") else address
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(text.encode(), address)
+
+
+def run(role: Role, directory: Path) -> int:
+    """Run the role until it ends and return its exit code."""
+    release = Path.cwd().resolve()
+    command = [str(release / ".venv" / "bin" / "python"), *role.arguments(directory)]
+    uds = directory / f"{role.name}.sock"
+    if role.answers:
+        uds.unlink(missing_ok=True)  # of a killed process
+    # The role must not send states itself, and must not see where to.
+    env = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
+    output = None if role.answers else subprocess.PIPE
+    process = subprocess.Popen(
+        command, cwd=release, env=env, stdout=output, stderr=output and subprocess.STDOUT
+    )
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, pass_on)
+    watch = partial(_probe, uds=uds) if role.answers else _copy
+    threading.Thread(target=watch, args=(process,), daemon=True).start()
+    code = process.wait()
+    return 128 - code if code < 0 else code
+
+
+def _probe(process: subprocess.Popen[bytes], uds: Path) -> None:
+    """Report that the role is ready, and that it answers."""
+    pause = threading.Event()
+    ready = False
+    while process.poll() is None:
+        if http_answers(uds):
+            notify("WATCHDOG=1" if ready else "READY=1")
+            ready = True
+        pause.wait(PROBE_SECONDS if ready else STARTING_SECONDS)
+
+
+def _copy(process: subprocess.Popen[bytes]) -> None:
+    """Copy the output of a worker, and report that it is ready when it says so."""
+    ready = False
+    for line in process.stdout or ():
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+        if not ready and WORKER_READY.encode() in line:
+            notify("READY=1")
+            ready = True
+
+
+def main() -> int:
+    """Run the role that the command line names."""
+    roles = {role.name: role for role in ROLES}
+    if len(sys.argv) != 3 or sys.argv[1] not in roles:
+        print(f"usage: python3 -m deploy.services.role {'|'.join(roles)} DIRECTORY")
+        return 2
+    return run(roles[sys.argv[1]], Path(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

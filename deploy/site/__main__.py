@@ -1,0 +1,115 @@
+"""The command `site`, and the second half of `deploy/install`."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from deploy.site import installing, releases, running, settings, web
+from deploy.site.machine import InstallError, Machine
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    top = argparse.ArgumentParser(prog="site", description="Operate the site of this machine.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text)
+
+    install = add("install", "install the site, or change the installation")
+    install.add_argument("--source", required=True, help=argparse.SUPPRESS)
+    install.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    install.add_argument("--domain", help="the name of the site, such as social.example.org")
+    install.add_argument("--certificate", help="path of the certificate with its chain (PEM)")
+    install.add_argument("--key", help="path of the key of the certificate (PEM)")
+    install.add_argument(
+        "--acme", dest="acme_email", help="fetch a certificate; this address gets its mails"
+    )
+    install.add_argument("--acme-server", help="another authority than Let's Encrypt (URL)")
+    install.add_argument("--http-only", action="store_true", help="no TLS, for a trial only")
+    add("status", "show what runs; ends with 1 if something does not")
+    add("reload", "read settings and certificate again, one process after the other")
+    add("reload-certificate", "copy a renewed certificate of certbot and reload nginx")
+    update = add("update", "install the code of a checkout and switch to it")
+    update.add_argument("source", help="folder of a checkout of the new version")
+    add("rollback", "switch back to the release before")
+    manage = add("manage", "run a management command: site manage recount --fix")
+    manage.add_argument("words", nargs=argparse.REMAINDER)
+    add("shell", "open a Python shell in the site")
+    doctor = add("doctor", "examine the site and say what to do")
+    doctor.add_argument("words", nargs=argparse.REMAINDER)
+    return top
+
+
+def main() -> int:
+    """Run the command that the command line names."""
+    options = parser().parse_args()
+    os.umask(0o022)
+    try:
+        if os.geteuid() != 0:
+            raise InstallError(f"Only root can do this: sudo site {options.command}")
+        return run(options)
+    except InstallError as error:
+        print(f"site: {error}", file=sys.stderr)
+        return 1
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one command and return its exit code. Raises InstallError."""
+    machine = Machine()
+    match options.command:
+        case "install" if options.check:
+            installing.chosen(options)
+        case "install":
+            return _report(installing.install(options), "The site is at")
+        case "status":
+            lines, well = running.status()
+            print("\n".join([f"address  {installing.stored_web().url}/", *lines]))
+            return 0 if well else 1
+        case "reload":
+            web.configure(machine, installing.stored_web())
+            running.start(machine, restart=True)
+            running.reload_nginx(machine)
+        case "reload-certificate":
+            web.fetch_certificate(machine, installing.stored_web())
+            running.reload_nginx(machine)
+        case "update":
+            running.switch(machine, releases.install(machine, Path(options.source).resolve()))
+            releases.remove_old(machine)
+            return _report(machine, "The site is at")
+        case "rollback":
+            running.switch(machine, _release_before())
+        case "manage" | "shell" | "doctor":
+            words = getattr(options, "words", [])
+            first = [] if options.command == "manage" else [options.command]
+            _become([*first, *words] or ["help"])
+    return 0
+
+
+def _report(machine: Machine, text: str) -> int:
+    if not machine.changes:
+        print("Nothing was changed.")
+    print(f"{text} {installing.stored_web().url}/")
+    return 0
+
+
+def _release_before() -> Path:
+    others = [release for release in releases.all_releases() if release != releases.current()]
+    if not others:
+        raise InstallError("There is no other release on this machine")
+    return others[0]
+
+
+def _become(words: list[str]) -> None:
+    """Replace this process by a management command of the site."""
+    release = releases.current()
+    if release is None:
+        raise InstallError("The site is not installed: deploy/install")
+    os.chdir(release)
+    command = releases.as_site(release, *words)
+    os.execvpe(command[0], command, settings.environment())  # noqa: S606
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""`deploy/install`: the steps that make a Debian machine a site, in their order."""
+
+import argparse
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+from deploy.site import databases, layout, releases, running, settings, units
+from deploy.site import web as web_server
+from deploy.site.machine import InstallError, Machine
+from deploy.site.web import Web
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Web))
+LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+DOMAIN = re.compile(rf"{LABEL}(\.{LABEL})*")
+COMMAND = f"""\
+#!/bin/sh
+# Written by the installation of socialsite: runs the command `site` of the current release.
+cd {layout.CURRENT} && exec /usr/bin/python3 -m deploy.site "$@"
+"""
+
+
+def install(options: argparse.Namespace) -> Machine:
+    """Install the site as the options say, or change the installation; return what was changed."""
+    machine = Machine()
+    web = chosen(options)
+    machine.directory(layout.ETC, 0o755)
+    store(machine, web)
+    machine.account(layout.ACCOUNT, layout.DATA, [layout.REDIS_ACCOUNT, layout.WEB_ACCOUNT])
+    for path, mode in ((layout.OPT, 0o755), (layout.RELEASES, 0o755)):
+        machine.directory(path, mode)
+    machine.directory(layout.DATA, 0o710, layout.ACCOUNT, layout.WEB_ACCOUNT)
+    secrets = settings.generated(machine)
+    settings.site_settings(machine, web.url, web.domain)
+    databases.database(machine, secrets["DATABASE_PASSWORD"])
+    databases.redis(machine, secrets["REDIS_PASSWORD"])
+    release = releases.install(machine, Path(options.source))
+    units.write(machine)
+    web_server.configure(machine, web)
+    machine.write(layout.COMMAND, COMMAND, 0o755)
+    running.switch(machine, release)
+    if web.acme_email:
+        web_server.fetch_certificate(machine, web)
+        machine.enabled("certbot.timer")
+        running.reload_nginx(machine)
+    releases.remove_old(machine)
+    return machine
+
+
+def chosen(options: argparse.Namespace) -> Web:
+    """Return how the site is reached, by the options or else by those of the last installation.
+
+    Raises InstallError if they say too little or contradict each other.
+    """
+    known = stored_web()
+    given = {
+        name: value for name in FIELDS if (value := getattr(options, name)) not in (None, False)
+    }
+    if len({"http_only", "acme_email", "certificate"} & given.keys()) > 1:
+        raise InstallError("Only one of --certificate, --acme and --http-only is possible")
+    sources = ("certificate", "key", "acme_email", "acme_server", "http_only")
+    if given.keys() & set(sources):
+        known = Web(domain=known.domain)  # another way than before
+    web = dataclasses.replace(known, **given)
+    if not DOMAIN.fullmatch(web.domain):
+        raise InstallError("Give the name of the site: --domain social.example.org")
+    if bool(web.certificate) != bool(web.key):
+        raise InstallError("A certificate and its key go together: --certificate PATH --key PATH")
+    for path in filter(None, (web.certificate, web.key)):
+        if not Path(path).is_file():
+            raise InstallError(f"{path} is not there")
+    if not (web.https or web.http_only):
+        raise InstallError(
+            "Choose how browsers reach the site: --certificate PATH --key PATH,"
+            " --acme you@example.org, or --http-only for a trial in a private network"
+        )
+    return web
+
+
+def store(machine: Machine, web: Web) -> None:
+    """Keep how the site is reached for the next installation."""
+    values = {name.upper(): str(value or "") for name, value in dataclasses.asdict(web).items()}
+    settings.set_values(machine, layout.INSTALL, values)
+
+
+def stored_web() -> Web:
+    """Return how the site of this machine is reached; everything empty before the first time."""
+    known = settings.read(layout.INSTALL)
+    values: dict[str, Any] = {name: known.get(name.upper(), "") for name in FIELDS}
+    return Web(**{**values, "http_only": bool(values["http_only"])})

@@ -1,0 +1,113 @@
+"""Releases: folders with the code and the packages of one version, side by side.
+
+A release has the name of its contents, so the same code is never installed twice. Processes keep
+the release that they started with; `current` names the one for the next start.
+"""
+
+import fnmatch
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from deploy.site import layout, settings
+from deploy.site.machine import InstallError, Machine, run
+
+# Not part of the code: what tools and a development site leave in a checkout.
+LEFT_OUT = (
+    *(".git", ".venv", "data", "__pycache__", "*.pyc", ".*_cache", ".hypothesis", "node_modules"),
+    *(".import_linter_cache", "build", "*.egg-info"),
+)
+COMPLETE = ".complete"
+KEPT = 3
+
+
+def files_of(source: Path) -> Iterator[Path]:
+    """Yield the files of a checkout, relative to it and sorted, without what is not code."""
+    for parent, directories, names in os.walk(source):
+        directories[:] = sorted(name for name in directories if not _left_out(name))
+        for name in sorted(names):
+            if not _left_out(name):
+                yield Path(parent, name).relative_to(source)
+
+
+def _left_out(name: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in LEFT_OUT)
+
+
+def name_of(source: Path) -> str:
+    """Return the name of the release of a checkout: a hash of its files."""
+    digest = hashlib.sha256()
+    for path in files_of(source):
+        found = source / path
+        content = os.readlink(found).encode() if found.is_symlink() else found.read_bytes()
+        executable = os.access(found, os.X_OK)
+        digest.update(f"{path}\0{executable}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:12]
+
+
+def install(machine: Machine, source: Path) -> Path:
+    """Copy a checkout into a release of its own with its packages, and return its folder."""
+    if not (source / "manage.py").is_file():
+        raise InstallError(f"{source} is no checkout of socialsite: it has no manage.py")
+    release = layout.RELEASES / name_of(source)
+    if (release / COMPLETE).exists():
+        return release
+    shutil.rmtree(release, ignore_errors=True)
+    for path in files_of(source):
+        target = release / path
+        target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        shutil.copy2(source / path, target, follow_symlinks=False)
+    for parent, directories, names in os.walk(release):
+        for name in (*directories, *names):
+            _readable(Path(parent, name))
+    _readable(release)
+    run("deploy/venv.sh", "stack", cwd=release)
+    # The account of the site cannot write here, so Python would compile everything at each start.
+    run(
+        *(str(release / ".venv/bin/python"), "-m", "compileall", "-q", "-j", "0", "."),
+        cwd=release,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
+    )
+    (release / COMPLETE).touch()
+    machine.changed(f"{release} installed")
+    return release
+
+
+def _readable(path: Path) -> None:
+    """Give a file or folder to root, readable by all, whoever owned the checkout."""
+    os.chown(path, 0, 0, follow_symlinks=False)
+    if not path.is_symlink():
+        path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+
+
+def current() -> Path | None:
+    """Return the folder of the current release, None before the first one."""
+    return layout.CURRENT.resolve() if layout.CURRENT.is_symlink() else None
+
+
+def all_releases() -> list[Path]:
+    """Return the complete releases, the newest first."""
+    found = [path.parent for path in layout.RELEASES.glob(f"*/{COMPLETE}")]
+    return sorted(found, key=lambda path: (path / COMPLETE).stat().st_mtime_ns, reverse=True)
+
+
+def remove_old(machine: Machine) -> None:
+    """Delete all but the newest releases and the current one."""
+    for release in all_releases()[KEPT:]:
+        if release != current():
+            shutil.rmtree(release)
+            machine.changed(f"{release} deleted")
+
+
+def manage(release: Path, *words: str) -> str:
+    """Run a management command of a release under the account of the site; return its output."""
+    return run(*as_site(release, *words), cwd=release, env=settings.environment())
+
+
+def as_site(release: Path, *words: str) -> list[str]:
+    """Return the command line of a management command under the account of the site."""
+    account = layout.ACCOUNT
+    drop = (f"--reuid={account}", f"--regid={account}", "--init-groups", "--no-new-privs")
+    return ["setpriv", *drop, "--", str(release / ".venv/bin/python"), "manage.py", *words]

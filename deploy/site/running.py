@@ -1,0 +1,103 @@
+"""Starting, restarting and switching the processes of an installed site, and their health."""
+
+import time
+from pathlib import Path
+
+from deploy.services.site_processes import ROLES, http_answers
+from deploy.site import layout, releases
+from deploy.site.machine import InstallError, Machine, run, succeeds
+
+HEALTH_SECONDS = 30
+
+
+def switch(machine: Machine, release: Path) -> None:
+    """Make a release the current one: its tables, its static files, and all processes.
+
+    If the new processes do not answer, the release before is made current again.
+    """
+    before = releases.current()
+    needs_restart = bool(machine.files & _configuration()) or before != release
+    if before != release:
+        releases.manage(release, "migrate", "--noinput", "--verbosity", "0")
+        releases.manage(release, "collectstatic", "--noinput", "--verbosity", "0")
+        machine.link(layout.CURRENT, release)
+    machine.enabled(layout.TARGET, start=False)
+    try:
+        start(machine, restart=needs_restart)
+    except InstallError as error:
+        if before is None or before == release:
+            raise
+        machine.link(layout.CURRENT, before)
+        start(machine, restart=True)
+        raise InstallError(f"{error}\nThe release before runs again: {before}") from None
+
+
+def _configuration() -> set[Path]:
+    """Return the files that processes read once, at their start."""
+    units = {layout.UNITS / layout.unit_of(role.name) for role in ROLES}
+    return units | {layout.SETTINGS, layout.SECRETS}
+
+
+def start(machine: Machine, *, restart: bool) -> None:
+    """Start what does not run; with `restart`, replace the processes one after the other.
+
+    While one HTTP worker starts, nginx sends its requests to the other. Raises InstallError if
+    one does not become ready.
+    """
+    release = releases.current()
+    if restart and release:
+        releases.manage(release, "check")  # a bad setting must not stop what runs
+    for role in ROLES:
+        unit = layout.unit_of(role.name)
+        if restart and is_active(unit):
+            machine.run("systemctl", "restart", unit)
+        elif not is_active(unit):
+            machine.run("systemctl", "start", unit)
+        if role.answers and not _answers(role.name):
+            raise InstallError(f"{unit} does not answer; see: journalctl -u {unit}")
+    if not is_active(layout.NGINX_UNIT):
+        machine.run("systemctl", "start", layout.NGINX_UNIT)
+    elif layout.NGINX_CONFIG in machine.files:
+        reload_nginx(machine)
+
+
+def reload_nginx(machine: Machine) -> None:
+    """Make nginx read its configuration and certificate again; no connection is cut."""
+    machine.run("systemctl", "reload", layout.NGINX_UNIT)
+
+
+def is_active(unit: str) -> bool:
+    """Return whether systemd runs the unit."""
+    return succeeds("systemctl", "--quiet", "is-active", unit)
+
+
+def _answers(role: str, path: str = "/readyz") -> bool:
+    deadline = time.monotonic() + HEALTH_SECONDS
+    while time.monotonic() < deadline:
+        if http_answers(layout.RUN / f"{role}.sock", path):
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def status() -> tuple[list[str], bool]:
+    """Return lines that describe what runs, and whether all is well."""
+    release = releases.current()
+    lines, well = [f"release  {release}"], True
+    units = [layout.unit_of(role.name) for role in ROLES] + [layout.NGINX_UNIT, "mariadb.service"]
+    units += [f"redis-server@{name}.service" for name in (layout.CACHE, layout.BROKER)]
+    shown = ("ActiveState", "SubState", "ActiveEnterTimestamp", "NRestarts", "MemoryCurrent")
+    for unit in units:
+        text = run("systemctl", "show", unit, *(f"--property={name}" for name in shown))
+        found = dict(line.split("=", 1) for line in text.splitlines())
+        well = well and found["ActiveState"] == "active"
+        lines.append(
+            f"{unit:42} {found['ActiveState']} ({found['SubState']})"
+            f" since {found['ActiveEnterTimestamp'] or '-'}, {found['NRestarts']} restarts"
+        )
+    for role in ROLES:
+        if role.answers:
+            answers = http_answers(layout.RUN / f"{role.name}.sock", "/readyz")
+            well = well and answers
+            lines.append(f"{role.name:42} {'answers' if answers else 'DOES NOT ANSWER'}")
+    return lines, well

@@ -1,0 +1,129 @@
+"""The settings of an installed site: files of NAME=value in /etc/socialsite.
+
+Only root reads them; systemd gives them to the processes of the site. `site.env` belongs to the
+operator, and an installation changes only what its options say.
+"""
+
+import base64
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from deploy.site import layout
+from deploy.site.machine import InstallError, Machine
+
+PRIVATE = 0o600
+LINE = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)")
+NEW = """\
+# The settings of this site: docs/configuration.md lists all of them. Only root reads this file.
+# After a change: site reload
+
+"""
+# What an operator looks for first.
+SUGGESTIONS = """
+# Mails: without it they are written to /var/lib/socialsite/mail.
+# EMAIL_URL=smtp://user:password@smtp.example.org:587/?tls=True
+# EMAIL_FROM=noreply@example.org
+# Where to report security problems, which push services need too.
+# SECURITY_CONTACT=mailto:security@example.org
+# LANGUAGE=zh-hans
+"""
+
+
+def read(path: Path) -> dict[str, str]:
+    """Return the values of a file of settings as systemd reads them; none if there is no file."""
+    values = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        if (found := LINE.fullmatch(line)) and not line.lstrip().startswith(("#", ";")):
+            value = found[2].strip()
+            if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+                value = value[1:-1]
+            values[found[1]] = value
+    return values
+
+
+def set_values(machine: Machine, path: Path, wanted: Mapping[str, str], new: str = "") -> None:
+    """Set these names in a file, and leave its other lines as they are; `new` begins a new file."""
+    text = path.read_text() if path.exists() else new
+    known = read(path)
+    for name, value in wanted.items():
+        if re.search(r"[\x00-\x1f\x7f]", value):
+            raise InstallError(f"{name} must not have line ends or control characters")
+        if known.get(name) == value:
+            continue
+        line = f"{name}={value}"
+        pattern = re.compile(rf"^[ \t]*{name}[ \t]*=.*$", re.MULTILINE)
+        if pattern.search(text):
+            text = pattern.sub(line.replace("\\", r"\\"), text)
+        else:
+            text = f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}\n"
+    machine.write(path, text, PRIVATE)
+
+
+def site_settings(machine: Machine, site_url: str, domain: str) -> None:
+    """Write `site.env`, or change the address in the present one."""
+    wanted = {"SITE_URL": site_url, "ALLOWED_HOSTS": domain}
+    if not layout.SETTINGS.exists():
+        wanted |= {"NAME_POLICY": "open", "PASSWORD_POLICY": "asvs"}
+        set_values(machine, layout.SETTINGS, wanted, NEW)
+        machine.write(layout.SETTINGS, layout.SETTINGS.read_text() + SUGGESTIONS, PRIVATE)
+    set_values(machine, layout.SETTINGS, wanted)
+
+
+def generated(machine: Machine) -> dict[str, str]:
+    """Generate the passwords and keys that `secrets.env` does not have; return all of them."""
+    known = read(layout.SECRETS)
+    database, redis = (
+        known.get(name) or secrets.token_hex(24) for name in ("DATABASE_PASSWORD", "REDIS_PASSWORD")
+    )
+    wanted = {
+        "DATABASE_PASSWORD": database,
+        "REDIS_PASSWORD": redis,
+        "DATABASE_URL": f"mysql://socialsite:{database}@127.0.0.1:3306/socialsite",
+        "REDIS_URL": f"unix://:{redis}@/run/redis-{layout.CACHE}/redis.sock?db=0",
+        "BROKER_URL": f"redis://:{redis}@127.0.0.1:{BROKER_PORT}/0",
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "JWT_KEYS": secrets.token_urlsafe(48),
+        "METRICS_TOKEN": secrets.token_urlsafe(32),
+        "VAPID_PRIVATE_KEY": _vapid(),
+    }
+    set_values(machine, layout.SECRETS, wanted | known)
+    return wanted | known
+
+
+# Beside a Redis of Debian that somebody uses for something else.
+BROKER_PORT = 6390
+
+
+def _vapid() -> str:
+    """Return a new private key of the curve P-256: 32 random bytes, below its order."""
+    # The order begins with 0xFFFFFFFF00000000FFFFFFFF: with another first byte a number is below.
+    number = bytes([secrets.randbelow(255)]) + secrets.token_bytes(31)
+    return base64.urlsafe_b64encode(number).rstrip(b"=").decode()
+
+
+def fixed() -> dict[str, str]:
+    """Return the settings that follow from where the site lies, which nobody changes."""
+    return {
+        "DATA_DIR": str(layout.DATA),
+        "FILES_GROUP": layout.WEB_ACCOUNT,
+        "TRUSTED_PROXIES": "1",
+        "HOST": "127.0.0.1",
+        "DEMO": "0",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a command of the site."""
+    return {
+        "PATH": os.defpath + ":/usr/local/bin",
+        "LANG": "C.UTF-8",
+        "TERM": os.environ.get("TERM", "dumb"),
+        "HOME": str(layout.DATA),
+        **fixed(),
+        **read(layout.SECRETS),
+        **read(layout.SETTINGS),
+    }

@@ -1,0 +1,179 @@
+"""The systemd units: one for each role, one for nginx, and a target for all."""
+
+from deploy.services.site_processes import ROLES, Role
+from deploy.site import layout, settings
+from deploy.site.machine import Machine
+
+# What a process of the site may not do. `systemd-analyze security` weighs these lines.
+HARDENING = """\
+UMask=0077
+NoNewPrivileges=yes
+CapabilityBoundingSet={capabilities}
+AmbientCapabilities={capabilities}
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectSystem=strict
+ProtectHome=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectKernelLogs=yes
+ProtectControlGroups=yes
+ProtectClock=yes
+ProtectHostname=yes
+ProtectProc=invisible
+ProcSubset=pid
+RemoveIPC=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallFilter={system_calls}
+SystemCallErrorNumber=EPERM
+LimitNOFILE=65536
+"""
+
+LANDLOCK = "landlock_create_ruleset landlock_add_rule landlock_restrict_self"
+
+ROLE = """\
+# Written by the installation of socialsite. Changes belong into a drop-in: systemctl edit {unit}
+[Unit]
+Description=socialsite: {title}
+After=network.target mariadb.service redis-server@{cache}.service redis-server@{broker}.service
+PartOf={target}
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+NotifyAccess=main
+WorkingDirectory={current}
+ExecStart=/usr/bin/python3 -m deploy.services.role {role} {run}
+{environment}EnvironmentFile={secrets}
+EnvironmentFile={settings}
+User={account}
+SupplementaryGroups={redis} {web}
+# Readiness, and (for those that answer requests) every two seconds that they still do.
+TimeoutStartSec=120
+{watchdog}Restart=always
+RestartSec=500ms
+KillMode=mixed
+TimeoutStopSec=20
+ReadWritePaths={data} {run}
+{hardening}
+[Install]
+WantedBy={target}
+"""
+
+NGINX = """\
+# Written by the installation of socialsite. Changes belong into a drop-in: systemctl edit {unit}
+[Unit]
+Description=socialsite: nginx
+After=network.target
+PartOf={target}
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStartPre=/usr/sbin/nginx -t -q -e stderr -c {config}
+ExecStart=/usr/sbin/nginx -e stderr -c {config}
+ExecReload=/bin/kill -HUP $MAINPID
+User={web}
+Group={web}
+RuntimeDirectory={work}
+RuntimeDirectoryMode=0700
+Restart=always
+RestartSec=500ms
+KillMode=mixed
+KillSignal=SIGQUIT
+TimeoutStopSec=20
+{hardening}
+[Install]
+WantedBy={target}
+"""
+
+TARGET = """\
+# Written by the installation of socialsite.
+[Unit]
+Description=socialsite: all processes of the site
+Wants=mariadb.service redis-server@{cache}.service redis-server@{broker}.service
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+# The logs of all processes are in the journal. They contain addresses of visitors.
+JOURNAL = """\
+# Written by the installation of socialsite.
+[Journal]
+Storage=persistent
+SystemMaxUse=1G
+MaxRetentionSec=30day
+"""
+
+TMPFILES = """\
+# Written by the installation of socialsite: the directory of the sockets, for nginx too.
+d {run} 0750 {account} {web} -
+"""
+
+
+def write(machine: Machine) -> None:
+    """Write all units and enable them; nothing is started here."""
+    values = {
+        "cache": layout.CACHE,
+        "broker": layout.BROKER,
+        "target": layout.TARGET,
+        "account": layout.ACCOUNT,
+        "web": layout.WEB_ACCOUNT,
+        "run": layout.RUN,
+    }
+    texts = {layout.unit_of(role.name): role_unit(role) for role in ROLES}
+    texts[layout.NGINX_UNIT] = NGINX.format(
+        unit=layout.NGINX_UNIT,
+        config=layout.NGINX_CONFIG,
+        work=layout.NGINX_WORK.name,
+        hardening=HARDENING.format(capabilities="CAP_NET_BIND_SERVICE", system_calls="~@resources"),
+        **values,
+    )
+    texts[layout.TARGET] = TARGET.format(**values)
+    written = [machine.write(layout.UNITS / name, text) for name, text in texts.items()]
+    machine.directory(layout.JOURNAL.parent)
+    if machine.write(layout.JOURNAL, JOURNAL):
+        machine.run("systemctl", "restart", "systemd-journald.service")
+    if machine.write(layout.TMPFILES, TMPFILES.format(**values)):
+        machine.run("systemd-tmpfiles", "--create", str(layout.TMPFILES))
+    if any(written):
+        machine.run("systemctl", "daemon-reload")
+    for name in texts:
+        machine.enabled(name, start=False)
+
+
+def role_unit(role: Role) -> str:
+    """Return the unit of a role."""
+    fixed = "".join(f"Environment={name}={value}\n" for name, value in settings.fixed().items())
+    return ROLE.format(
+        unit=layout.unit_of(role.name),
+        role=role.name,
+        title=role.title,
+        cache=layout.CACHE,
+        broker=layout.BROKER,
+        target=layout.TARGET,
+        current=layout.CURRENT,
+        run=layout.RUN,
+        environment=fixed,
+        secrets=layout.SECRETS,
+        settings=layout.SETTINGS,
+        account=layout.ACCOUNT,
+        redis=layout.REDIS_ACCOUNT,
+        web=layout.WEB_ACCOUNT,
+        # As long as the stack waits before it kills a process (deploy/services/liveness.py).
+        watchdog="WatchdogSec=90\n" if role.answers else "",
+        data=layout.DATA,
+        # ffmpeg is confined by Landlock, and gets limits and a lower priority.
+        hardening=HARDENING.format(
+            capabilities="", system_calls=LANDLOCK if role.name == "video" else "~@resources"
+        ),
+    )
