@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from chaos.machines.registries import proxy
+from deploy.services.site_processes import PROJECT_DIR
 
 SUITE = "bookworm"
 # What Debian's installer puts on every machine, as far as a container can have it.
@@ -158,9 +159,14 @@ class Machine:
         ]
         return _checked(words, f"{self.name}: {' '.join(command)}", stdin=stdin, check=check)
 
-    def copy_in(self, source: Path, target: str) -> None:
-        """Copy a file or folder of this machine into the machine."""
-        _checked(["cp", "-a", str(source), f"{self.root}{target}"], self.name)
+    def check_out(self, target: str) -> None:
+        """Put a checkout of this version into a new folder, without what a newcomer lacks."""
+        folder = self.root / target.lstrip("/")
+        listed = _checked(["git", "-C", str(PROJECT_DIR), "ls-files", "-z"], "git")
+        for name in filter(None, listed.split("\0")):
+            if (PROJECT_DIR / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(PROJECT_DIR / name, folder / name)
 
     def _leader(self) -> str:
         """Return the process id of the machine's init here; "" before it runs."""

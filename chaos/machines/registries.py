@@ -5,39 +5,20 @@ network is changed: only connections that the proxy opens itself leave it.
 """
 
 import contextlib
-import ctypes
-import os
 import selectors
 import socket
 import socketserver
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-CLONE_NEWNET = 0x40000000
+from chaos.machines.namespaces import inside
+
 PORT = 3128
 CONNECT_SECONDS = 30
 PART = 65_536
-
-
-def in_namespace(path: Path, port: int) -> socket.socket:
-    """Return a socket that listens on loopback inside a network namespace."""
-    made: list[socket.socket] = []
-
-    def make() -> None:  # in a thread of its own, which alone changes its namespace
-        libc = ctypes.CDLL(None, use_errno=True)
-        with path.open() as namespace:
-            if libc.setns(namespace.fileno(), CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        made.append(socket.create_server(("127.0.0.1", port)))
-
-    thread = threading.Thread(target=make)
-    thread.start()
-    thread.join()
-    if not made:
-        raise OSError(f"no socket in {path}")
-    return made[0]
 
 
 class Proxy(BaseHTTPRequestHandler):
@@ -103,9 +84,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def proxy(namespace: Path):  # type: ignore[no-untyped-def]
+def proxy(namespace: Path) -> Iterator[str]:
     """Run the proxy inside a network namespace; yields its URL there."""
-    server = _Server(in_namespace(namespace, PORT))
+    server = _Server(inside(namespace, lambda: socket.create_server(("127.0.0.1", PORT))))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{PORT}"

@@ -1,0 +1,235 @@
+"""Installs the site on a bare Debian machine: `make chaos ARGS="install"`.
+
+The machine is booted by systemd-nspawn (`chaos.machines`) and has nothing but a checkout. The
+trial runs the commands of docs/operations.md, in their order, and then looks from the outside: the
+pages by https, a post by the API, ports, rights of files, hardening of the units. It kills each
+process, reboots the machine, installs again, and tries to install what does not start.
+"""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+from bench.support import harness
+from chaos.machines import visitor
+from chaos.machines.nspawn import Machine, MachineError, missing
+from deploy.services.site_processes import PROJECT_DIR, ROLES
+
+DOMAIN = "social.example.org"
+CHECKOUT = "/root/socialsite"
+MOST_EXPOSED = 3.0
+PUBLIC_PORTS = {"80", "443"}
+PRIVATE_FILES = ("site.env", "secrets.env", "install.env")
+RETURN_SECONDS = 30
+
+
+def documented() -> list[str]:
+    """Return the commands of docs/operations.md that install a site with a certificate at hand."""
+    text = (PROJECT_DIR / "docs" / "operations.md").read_text()
+    block = re.search(r"## Install\n.*?\n((?:    .+\n)+)", text, re.DOTALL)
+    if block is None:
+        raise SystemExit("docs/operations.md has no commands below `## Install`")
+    return re.sub(r"\\\n +", "", block[1]).strip().splitlines()
+
+
+class Trial:
+    """The machine, the figures and what was wrong."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.seconds: dict[str, float] = {}
+        self.wrong: list[str] = []
+
+    def timed(self, name: str, action: Callable[[], object]) -> None:
+        """Run an action and keep its time."""
+        began = time.monotonic()
+        action()
+        self.seconds[name] = time.monotonic() - began
+        print(f"{name}: {self.seconds[name]:.1f} s", flush=True)
+
+    def check(self, name: str, right: bool, found: object = "") -> None:
+        """Note one fact."""
+        print(f"{'ok   ' if right else 'WRONG'} {name}{'' if right else f': {found}'}", flush=True)
+        if not right:
+            self.wrong.append(name)
+
+    def site(self) -> visitor.Visitor:
+        """Return a visitor of the site, inside the machine's network."""
+        certificate = self.machine.root / "root" / "certificate.pem"
+        return visitor.Visitor(self.machine.namespace, DOMAIN, certificate)
+
+
+def certificate(machine: Machine) -> None:
+    """Make a certificate that the visitor trusts, as an operator has one."""
+    names = ("-keyout", "key.pem", "-out", "certificate.pem")
+    machine.output("apt-get", "install", "-y", "-qq", "openssl")
+    machine.output(
+        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+        *("-nodes", "-days", "90", "-subj", f"/CN={DOMAIN}"),
+        *("-addext", f"subjectAltName=DNS:{DOMAIN}", *names),
+    )
+
+
+def install(trial: Trial) -> None:
+    """Run the documented commands; the first one fetches the checkout, which is there already."""
+    for command in documented()[1:]:
+        words = command.strip().removeprefix("sudo ").replace("/path/to", "/root")
+        trial.machine.output("sh", "-c", words, cwd=CHECKOUT, stdin=f"{visitor.PASSWORD}\n" * 2)
+
+
+def examine(trial: Trial) -> None:
+    """Compare the machine with what an installation promises."""
+    machine = trial.machine
+    listening = machine.output("ss", "-Hltn").splitlines()
+    public = {
+        row.split()[3].rpartition(":")[2]
+        for row in listening
+        if not row.split()[3].startswith("127.")
+    }
+    trial.check("only nginx listens to the outside", public == PUBLIC_PORTS, public)
+    for name in PRIVATE_FILES:
+        mode = machine.output("stat", "-c", "%a %U", f"/etc/socialsite/{name}").strip()
+        trial.check(f"only root reads {name}", mode == "600 root", mode)
+    for unit in (*(f"socialsite-{role.name}" for role in ROLES), "socialsite-nginx"):
+        text = machine.output("systemd-analyze", "security", "--no-pager", f"{unit}.service")
+        level = float(re.findall(r"exposure level for \S+: ([0-9.]+)", text)[0])
+        trial.check(f"{unit} is exposed at most {MOST_EXPOSED}", level <= MOST_EXPOSED, level)
+    failed = machine.output("systemctl", "--failed", "--no-legend").strip()
+    trial.check("no unit has failed", not failed, failed)
+    for name, wanted in (
+        ("tx_isolation", "READ-COMMITTED"),
+        ("innodb_flush_log_at_trx_commit", "1"),
+        ("sync_binlog", "1"),
+        ("log_bin", "1"),
+        ("character_set_server", "utf8mb4"),
+    ):
+        value = machine.output("mariadb", "-BNe", f"SELECT @@global.{name}").strip()
+        trial.check(f"MariaDB has {name} {wanted}", value == wanted, value)
+
+
+def use(trial: Trial) -> None:
+    """Sign up, post, read the post, and look at what a browser gets."""
+    site = trial.site()
+    answer = site.get("/", secure=False)
+    place = answer.headers["Location"]
+    trial.check("http redirects to https", place == f"https://{DOMAIN}/", place)
+    answer = site.get("/")
+    trial.check("the front page is served", answer.status == 200, answer.status)
+    trial.check("it sends HSTS", bool(answer.headers["Strict-Transport-Security"]))
+    style = re.findall(r'href="(/static/css/[^"]+)"', answer.body.decode())
+    trial.check("its style is served", bool(style) and site.get(style[0]).status == 200, style)
+    trial.check(
+        "somebody signs up and posts", bool(site.sign_up("newcomer") and site.post("Hello"))
+    )
+    trial.check("the post is in the feed", site.feed() == ["Hello"], site.feed())
+
+
+def kill_each(trial: Trial, site: visitor.Visitor) -> None:
+    """Kill each process; the site answers on, and systemd starts it again."""
+    for role in (*(role.name for role in ROLES), "nginx"):
+        unit = f"socialsite-{role}.service"
+        before = trial.machine.output("systemctl", "show", "-P", "MainPID", unit)
+        trial.machine.output("systemctl", "kill", "--signal=SIGKILL", unit)
+        back = wait(partial(is_back, trial.machine, unit, before))
+        answered = wait(lambda: site.feed() == ["Hello"])
+        trial.check(f"{role} comes back after SIGKILL", back and answered)
+
+
+def is_back(machine: Machine, unit: str, before: str) -> bool:
+    """Return whether the unit runs, with another main process than `before`."""
+    state = machine.output("systemctl", "is-active", unit, check=False).strip()
+    return (
+        state == "active" and machine.output("systemctl", "show", "-P", "MainPID", unit) != before
+    )
+
+
+def wait(condition: Callable[[], bool]) -> bool:
+    """Return whether the condition becomes true in time."""
+    deadline = time.monotonic() + RETURN_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            if condition():
+                return True
+        except OSError:
+            pass
+        time.sleep(0.2)
+    return False
+
+
+def change(trial: Trial, site: visitor.Visitor) -> None:
+    """Install again, install a version that cannot start, another one, and go back."""
+    machine = trial.machine
+    output = machine.output("deploy/install", cwd=CHECKOUT)
+    trial.check("the second installation changes nothing", "Nothing was changed" in output, output)
+    first = machine.output("readlink", "/opt/socialsite/current")
+
+    wsgi = machine.root / CHECKOUT.lstrip("/") / "socialsite" / "wsgi.py"
+    text = wsgi.read_text()
+    wsgi.write_text("raise RuntimeError\n")
+    output = machine.output("site", "update", CHECKOUT, check=False)
+    kept = machine.output("readlink", "/opt/socialsite/current") == first
+    trial.check(
+        "a version that does not start is taken back", kept and "runs again" in output, output
+    )
+    trial.check("the site answers after it", wait(lambda: site.feed() == ["Hello"]))
+
+    wsgi.write_text(f"{text}\n# another version\n")
+    trial.timed("update", lambda: machine.output("site", "update", CHECKOUT))
+    second = machine.output("readlink", "/opt/socialsite/current")
+    trial.check("an update makes another release current", second != first)
+    machine.output("site", "rollback")
+    trial.check(
+        "a roll-back makes the first one current",
+        machine.output("readlink", "/opt/socialsite/current") == first,
+    )
+
+    settings = machine.root / "etc/socialsite/site.env"
+    good = settings.read_text()
+    settings.write_text(f"{good}ACCESS_MINUTES=never\n")
+    output = machine.output("site", "reload", check=False)
+    trial.check("a bad setting is refused by name", "ACCESS_MINUTES" in output, output)
+    settings.write_text(good)
+    trial.check("and nothing was restarted", wait(lambda: site.feed() == ["Hello"]))
+
+
+def reboot(trial: Trial, site: visitor.Visitor) -> None:
+    """Reboot the machine and wait for the site."""
+    trial.machine.reboot()
+    trial.check("a reboot brings it back", wait(lambda: site.feed() == ["Hello"]))
+
+
+def main() -> int:
+    """Run the trial."""
+    options = harness.arguments("An installation on a bare machine.", {"--reboots": 2})
+    if reason := missing():
+        print(f"skipped: {reason}", flush=True)
+        return 0
+    with Machine("install") as machine:
+        trial = Trial(machine)
+        machine.check_out(CHECKOUT)
+        certificate(machine)
+        trial.timed("installation", lambda: install(trial))
+        try:
+            examine(trial)
+            use(trial)
+            site = trial.site()
+            site.log_in("newcomer")
+            kill_each(trial, site)
+            change(trial, site)
+            for _ in range(options.reboots):
+                trial.timed("reboot until the site answers", lambda: reboot(trial, site))
+        except (MachineError, OSError, KeyError) as error:
+            print(machine.output("journalctl", "-n", "80", "--no-pager"))
+            trial.check("the trial ended", False, error)
+    report = {"seconds": trial.seconds, "wrong": trial.wrong}
+    if options.json:
+        options.json.write_text(json.dumps(report))
+    print(json.dumps(report))
+    return 1 if trial.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""Somebody who uses an installed site from inside the network namespace of its machine."""
+
+import http.client
+import json
+import socket
+import ssl
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+from chaos.machines.namespaces import inside
+
+PASSWORD = "correct-horse-7"  # noqa: S105  (of a trial)
+SECONDS = 30
+
+
+@dataclass
+class Answer:
+    """What the site answered."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The decoded body."""
+        return json.loads(self.body)
+
+
+class Visitor:
+    """A client by http and https of the site `domain`, which trusts `certificate`."""
+
+    def __init__(self, namespace: Path, domain: str, certificate: Path) -> None:
+        self.namespace, self.domain = namespace, domain
+        self.context = ssl.create_default_context(cafile=certificate)
+        self.token = ""
+
+    def get(self, path: str, *, secure: bool = True) -> Answer:
+        """GET a path."""
+        return self.send("GET", path, secure=secure)
+
+    def send(self, method: str, path: str, body: object = None, *, secure: bool = True) -> Answer:
+        """Send a request with its body as JSON. Raises OSError if nothing answers."""
+        port = 443 if secure else 80
+        connection = http.client.HTTPConnection(self.domain, port, timeout=SECONDS)
+        plain = inside(
+            self.namespace, lambda: socket.create_connection(("127.0.0.1", port), SECONDS)
+        )
+        connection.sock = (
+            self.context.wrap_socket(plain, server_hostname=self.domain) if secure else plain
+        )
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        try:
+            connection.request(
+                method, path, json.dumps(body) if body is not None else None, headers
+            )
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        except http.client.HTTPException as error:
+            raise ConnectionError(str(error)) from error
+        finally:
+            connection.close()
+
+    def sign_up(self, username: str) -> bool:
+        """Create an account and stay signed in; return whether the site did it."""
+        wanted = {
+            "username": username,
+            "nickname": username,
+            "password": PASSWORD,
+            "client": "other",
+        }
+        answer = self.send("POST", "/api/v1/auth/register", wanted)
+        if answer.status == 201:
+            self.log_in(username)
+        return answer.status == 201
+
+    def log_in(self, username: str) -> None:
+        """Sign in. Raises KeyError if the site refuses it."""
+        wanted = {"username": username, "password": PASSWORD, "client": "other"}
+        self.token = self.send("POST", "/api/v1/auth/login", wanted).json["access"]
+
+    def post(self, content: str) -> bool:
+        """Publish a post; return whether the site did it."""
+        return self.send("POST", "/api/v1/posts", {"content": content}).status == 201
+
+    def feed(self) -> list[str]:
+        """Return the texts of the first page of the home feed."""
+        return [item["content"] for item in self.get("/api/v1/feed").json["items"]]

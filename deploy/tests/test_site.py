@@ -1,0 +1,178 @@
+"""The parts of an installed site that need no machine: settings, releases, units, options.
+
+`make chaos ARGS="install"` installs a whole site on a machine.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.services.site_processes import PROJECT_DIR, ROLES
+from deploy.site import installing, layout, releases, settings, units
+from deploy.site.__main__ import parser
+from deploy.site.machine import InstallError, Machine
+from deploy.site.web import Web
+
+pytestmark = pytest.mark.once
+
+
+class Unprivileged(Machine):
+    """Leaves the owner as it is: these tests may run under any account."""
+
+    @staticmethod
+    def _differs(path: Path, mode: int, owner: str, group: str) -> bool:
+        return path.stat().st_mode & 0o7777 != mode
+
+    @staticmethod
+    def _own(path: Path, mode: int, owner: str, group: str) -> None:
+        path.chmod(mode)
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Unprivileged()
+
+
+def test_the_command_needs_nothing_but_pythons_own_library() -> None:
+    """It also works when the environment of the site is broken."""
+    code = f"import sys; sys.path.insert(0, {str(PROJECT_DIR)!r}); import deploy.site.__main__"
+    code += ", deploy.services.role"
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
+
+
+def test_a_file_is_written_once_and_its_mode_is_restored(machine: Machine, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert machine.write(path, "text", 0o600)
+    assert not machine.write(path, "text", 0o600)
+    path.chmod(0o644)
+    assert machine.write(path, "text", 0o600)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert machine.write(path, "other", 0o600)
+    assert len(machine.changes) == 3
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_settings_are_read_as_systemd_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "site.env"
+    path.write_text("# NO=1\n; NO=2\n\nA=1\n B = two words \nC=\"quoted\"\nD='x=y'\nE=\nbad line\n")
+    wanted = {"A": "1", "B": "two words", "C": "quoted", "D": "x=y", "E": ""}
+    assert settings.read(path) == wanted
+    assert settings.read(tmp_path / "missing") == {}
+
+
+def test_a_changed_setting_leaves_the_other_lines(machine: Machine, tmp_path: Path) -> None:
+    path = tmp_path / "site.env"
+    path.write_text("# mine\nA=1\n#A=commented\nB=2")
+    settings.set_values(machine, path, {"A": r"\1 new", "C": "3"})
+    assert path.read_text() == "# mine\nA=\\1 new\n#A=commented\nB=2\nC=3\n"
+    changes = len(machine.changes)
+    settings.set_values(machine, path, {"A": r"\1 new", "C": "3"})
+    assert len(machine.changes) == changes
+
+
+@pytest.mark.parametrize("value", ["a\nB=2", "a\rb", "\x00"])
+def test_a_setting_cannot_add_a_line(machine: Machine, tmp_path: Path, value: str) -> None:
+    with pytest.raises(InstallError, match="A must not have line ends"):
+        settings.set_values(machine, tmp_path / "site.env", {"A": value})
+    assert not (tmp_path / "site.env").exists()
+
+
+def test_generated_secrets_are_accepted_by_the_site_and_stay(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from socialsite.env import Env
+
+    monkeypatch.setattr(layout, "SECRETS", tmp_path / "secrets.env")
+    first = settings.generated(machine)
+    assert settings.generated(machine) == first == settings.read(layout.SECRETS)
+    given: dict[str, Any] = {**first, "JWT_KEYS": first["JWT_KEYS"].split(",")}
+    env = Env(**{name: value for name, value in given.items() if name in Env.model_fields})
+    assert not env.embedded
+    assert settings._vapid() != settings._vapid()
+
+
+def source(folder: Path) -> Path:
+    """Return a small checkout."""
+    (folder / "app").mkdir(parents=True)
+    (folder / "manage.py").write_text("1")
+    (folder / "app" / "a.py").write_text("2")
+    return folder
+
+
+def test_a_release_has_the_name_of_its_contents(tmp_path: Path) -> None:
+    one, other = source(tmp_path / "one"), source(tmp_path / "other")
+    name = releases.name_of(one)
+    assert releases.name_of(other) == name
+    for left_out in (".git/HEAD", "data/db.sqlite3", "app/__pycache__/a.pyc", ".venv/bin/python"):
+        (other / left_out).parent.mkdir(parents=True, exist_ok=True)
+        (other / left_out).write_text("noise")
+    assert releases.name_of(other) == name
+    (other / "app" / "a.py").chmod(0o755)
+    assert releases.name_of(other) != name
+    (other / "app" / "a.py").chmod(0o644)
+    (other / "app" / "a.py").rename(other / "app" / "b.py")
+    assert releases.name_of(other) != name
+
+
+def test_only_a_checkout_is_installed(machine: Machine, tmp_path: Path) -> None:
+    with pytest.raises(InstallError, match="is no checkout of socialsite"):
+        releases.install(machine, tmp_path)
+
+
+def test_a_checkout_has_all_that_a_site_needs() -> None:
+    files = {str(path) for path in releases.files_of(PROJECT_DIR)}
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=PROJECT_DIR, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {name for name in tracked if not name.startswith((".ci/", ".git"))} - files == set()
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_every_role_has_a_hardened_unit(role: Any) -> None:
+    lines = units.role_unit(role).splitlines()
+    assert f"ExecStart=/usr/bin/python3 -m deploy.services.role {role.name} {layout.RUN}" in lines
+    for line in ("NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet="):
+        assert line in lines
+    assert f"User={layout.ACCOUNT}" in lines
+    assert ("WatchdogSec=90" in lines) == role.answers
+
+
+def options(*words: str) -> argparse.Namespace:
+    return parser().parse_args(["install", "--source", ".", *words])
+
+
+@pytest.fixture
+def stored(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that stores how a site is reached."""
+    monkeypatch.setattr(layout, "INSTALL", tmp_path / "install.env")
+    return lambda web: installing.store(machine, web)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "Give the name of the site"),
+        (["--domain", "no name"], "Give the name of the site"),
+        (["--domain", "a.example"], "Choose how browsers reach the site"),
+        (["--domain", "a.example", "--key", "/etc/hostname"], "go together"),
+        (["--domain", "a.example", "--certificate", "/no", "--key", "/no"], "/no is not there"),
+        (["--domain", "a.example", "--acme", "a@b.example", "--http-only"], "Only one of"),
+    ],
+)
+def test_options_that_say_too_little_are_refused(stored: Any, words: list[str], text: str) -> None:
+    with pytest.raises(InstallError, match=text):
+        installing.chosen(options(*words))
+
+
+def test_a_later_run_keeps_what_its_options_do_not_say(stored: Any) -> None:
+    first = installing.chosen(options("--domain", "a.example", "--acme", "me@a.example"))
+    assert first == Web(domain="a.example", acme_email="me@a.example")
+    stored(first)
+    assert installing.chosen(options()) == first
+    assert installing.chosen(options("--domain", "b.example")).acme_email == "me@a.example"
+    assert installing.chosen(options("--http-only")) == Web(domain="a.example", http_only=True)
