@@ -29,7 +29,8 @@ RETURN_SECONDS = 30
 def documented() -> list[str]:
     """Return the commands of docs/operations.md that install a site with a certificate at hand."""
     text = (PROJECT_DIR / "docs" / "operations.md").read_text()
-    block = re.search(r"## Install\n.*?\n((?:    .+\n)+)", text, re.DOTALL)
+    section = text.partition("\n## Install\n")[2]
+    block = re.search(r"((?:^    .+\n)+)", section, re.MULTILINE)
     if block is None:
         raise SystemExit("docs/operations.md has no commands below `## Install`")
     return re.sub(r"\\\n +", "", block[1]).strip().splitlines()

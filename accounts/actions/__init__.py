@@ -44,6 +44,7 @@ from accounts.actions.profile import (
 from accounts.actions.proving import prove, prove_by_passkey
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
+from accounts.actions.restoring import end_all_sign_ins
 from accounts.actions.revocation import announce
 from accounts.actions.roles import check_role, delete_role, people_with, promote, save_role
 from accounts.actions.sign_up_requests import (
@@ -118,6 +119,7 @@ __all__ = [
     "delete_role",
     "drop_waiting_email",
     "edit_profile",
+    "end_all_sign_ins",
     "end_first_steps",
     "end_invite",
     "end_mails",

@@ -13,6 +13,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from chaos.machines.registries import proxy
+from deploy.services.service import tied
 from deploy.services.site_processes import PROJECT_DIR
 
 SUITE = "bookworm"
@@ -80,7 +82,8 @@ class Machine:
     def __enter__(self) -> Self:
         try:
             _checked(["cp", "-a", "--reflink=auto", str(base()), str(self.root)], self.name)
-            self._cleanup.callback(shutil.rmtree, self.root, ignore_errors=True)
+            self._cleanup.callback(shutil.rmtree, self.root)
+            self._cleanup.callback((FOLDER / f".#{self.name}.lck").unlink, missing_ok=True)
             _checked(["ip", "netns", "add", self.name], self.name)
             self._cleanup.callback(_checked, ["ip", "netns", "delete", self.name], self.name)
             _checked(["ip", "-n", self.name, "link", "set", "lo", "up"], self.name)
@@ -106,6 +109,7 @@ class Machine:
         with console:
             self._nspawn = subprocess.Popen(
                 [
+                    *tied(),
                     *("systemd-nspawn", "--quiet", f"--directory={self.root}", "--boot"),
                     *("--register=no", "--keep-unit", f"--machine={self.name}"),
                     f"--network-namespace-path={self.namespace}",
@@ -130,7 +134,9 @@ class Machine:
     def power_off(self) -> None:
         """End the machine at once, as a power cut does."""
         if self._nspawn is not None:
-            self._nspawn.kill()
+            # The end of its init ends all processes of a machine; the end of nspawn would not.
+            if leader := self._leader():
+                os.kill(int(leader), signal.SIGKILL)
             self._nspawn.wait()
             self._nspawn = None
 

@@ -3,9 +3,11 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from deploy.site import installing, releases, running, settings, web
+from deploy.site.backups import commands
 from deploy.site.machine import InstallError, Machine
 
 
@@ -34,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     update = add("update", "install the code of a checkout and switch to it")
     update.add_argument("source", help="folder of a checkout of the new version")
     add("rollback", "switch back to the release before")
+    _add_backups(add)
     manage = add("manage", "run a management command: site manage recount --fix")
     manage.add_argument("words", nargs=argparse.REMAINDER)
     add("shell", "open a Python shell in the site")
@@ -42,12 +45,26 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_backups(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    backup = add("backup", "back the site up to the target of /etc/socialsite/backup.env")
+    backup.add_argument("--log", action="store_true", help="only what was written since the last")
+    backup.add_argument("--no-verify", action="store_true", help="do not restore it for a check")
+    restore = add("restore", "replace the data of the site by those of a back-up")
+    restore.add_argument("--to", help="restore this moment, such as 2026-11-28T20:15:00 (UTC)")
+    restore.add_argument("--yes", action="store_true", help="delete what the site has now")
+    for command in (backup, restore):
+        command.add_argument("--target", help="another folder, or s3://bucket/path")
+        command.add_argument("--recipient", help="encrypt for this key of age or GnuPG")
+        command.add_argument("--identity", help="file of the private key (age)")
+        command.add_argument("--data-dir", help="an embedded site: its DATA_DIR")
+
+
 def main() -> int:
     """Run the command that the command line names."""
     options = parser().parse_args()
     os.umask(0o022)
     try:
-        if os.geteuid() != 0:
+        if os.geteuid() != 0 and getattr(options, "data_dir", None) is None:
             raise InstallError(f"Only root can do this: sudo site {options.command}")
         return run(options)
     except InstallError as error:
@@ -79,7 +96,11 @@ def run(options: argparse.Namespace) -> int:
             releases.remove_old(machine)
             return _report(machine, "The site is at")
         case "rollback":
-            running.switch(machine, _release_before())
+            running.switch(machine, releases.previous())
+        case "backup":
+            return commands.backup(options)
+        case "restore":
+            return commands.restore(options)
         case "manage" | "shell" | "doctor":
             words = getattr(options, "words", [])
             first = [] if options.command == "manage" else [options.command]
@@ -92,13 +113,6 @@ def _report(machine: Machine, text: str) -> int:
         print("Nothing was changed.")
     print(f"{text} {installing.stored_web().url}/")
     return 0
-
-
-def _release_before() -> Path:
-    others = [release for release in releases.all_releases() if release != releases.current()]
-    if not others:
-        raise InstallError("There is no other release on this machine")
-    return others[0]
 
 
 def _become(words: list[str]) -> None:

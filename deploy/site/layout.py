@@ -7,15 +7,18 @@ ACCOUNT = "socialsite"
 WEB_ACCOUNT = "www-data"
 REDIS_ACCOUNT = "redis"
 
-# Each release is a folder with the code and its `.venv`, owned by root; `current` links to one.
+# Each release is a folder with the code and its `.venv`, owned by root; `current` links to one,
+# and `previous` to the one before.
 OPT = Path("/opt/socialsite")
 RELEASES = OPT / "releases"
 CURRENT = OPT / "current"
+PREVIOUS = OPT / "previous"
 
 ETC = Path("/etc/socialsite")
 SETTINGS = ETC / "site.env"  # the operator's
 SECRETS = ETC / "secrets.env"  # generated
 INSTALL = ETC / "install.env"  # the options of the last `deploy/install`
+BACKUP = ETC / "backup.env"  # where back-ups go, the operator's
 TLS = ETC / "tls"
 NGINX_CONFIG = ETC / "nginx.conf"
 

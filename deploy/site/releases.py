@@ -87,6 +87,18 @@ def current() -> Path | None:
     return layout.CURRENT.resolve() if layout.CURRENT.is_symlink() else None
 
 
+def previous() -> Path:
+    """Return the release that was current before. Raises InstallError if there is none."""
+    if not (layout.PREVIOUS / COMPLETE).exists():
+        raise InstallError("There is no release before the present one on this machine")
+    return layout.PREVIOUS.resolve()
+
+
+def discard(release: Path) -> None:
+    """Make a release that did not start be installed anew the next time."""
+    (release / COMPLETE).unlink(missing_ok=True)
+
+
 def all_releases() -> list[Path]:
     """Return the complete releases, the newest first."""
     found = [path.parent for path in layout.RELEASES.glob(f"*/{COMPLETE}")]
@@ -96,7 +108,7 @@ def all_releases() -> list[Path]:
 def remove_old(machine: Machine) -> None:
     """Delete all but the newest releases and the current one."""
     for release in all_releases()[KEPT:]:
-        if release != current():
+        if release not in (current(), layout.PREVIOUS.resolve()):
             shutil.rmtree(release)
             machine.changed(f"{release} deleted")
 

@@ -29,7 +29,10 @@ def switch(machine: Machine, release: Path) -> None:
             raise
         machine.link(layout.CURRENT, before)
         start(machine, restart=True)
+        releases.discard(release)
         raise InstallError(f"{error}\nThe release before runs again: {before}") from None
+    if before not in (None, release):
+        machine.link(layout.PREVIOUS, before)
 
 
 def _configuration() -> set[Path]:
@@ -59,6 +62,11 @@ def start(machine: Machine, *, restart: bool) -> None:
         machine.run("systemctl", "start", layout.NGINX_UNIT)
     elif layout.NGINX_CONFIG in machine.files:
         reload_nginx(machine)
+
+
+def stop(machine: Machine) -> None:
+    """Stop the processes of the site; nginx answers that it is unavailable."""
+    machine.run("systemctl", "stop", *(layout.unit_of(role.name) for role in ROLES))
 
 
 def reload_nginx(machine: Machine) -> None:

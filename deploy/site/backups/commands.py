@@ -1,0 +1,126 @@
+"""The commands `site backup` and `site restore`."""
+
+import argparse
+import datetime
+import tempfile
+from pathlib import Path
+
+from deploy.site import databases, layout, releases, running, settings
+from deploy.site.backups import making, restoring
+from deploy.site.backups.making import Keep, Site
+from deploy.site.backups.mariadb import Server
+from deploy.site.backups.sealing import Seal
+from deploy.site.backups.sqlite import File
+from deploy.site.backups.state import State
+from deploy.site.backups.targets import Target, target_of
+from deploy.site.machine import InstallError, Machine
+
+STATE = Path("/var/lib/socialsite-backup")
+# What a restored site takes from the settings of its back-up; the address is that of the machine.
+OWN_SETTINGS = ("SITE_URL", "ALLOWED_HOSTS")
+# Passwords of the services belong to the machine, keys belong to the data.
+KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "JWT_KEYS", "METRICS_TOKEN", "VAPID_PRIVATE_KEY")
+
+
+def backup(options: argparse.Namespace) -> int:
+    """Make a full back-up or one of the log, and delete old ones."""
+    site, target, seal = _chosen(options)
+    state = State.read(_state_of(options), str(target))
+    if options.log:
+        number = making.log(site, target, seal, state)
+        if number:
+            print(f"{number} files of the log copied to {target}")
+        return 0
+    name = making.full(site, target, seal, state, verify=not options.no_verify)
+    print(f"{name} in {target}")
+    keep = _keep()
+    for old in making.forget(target, keep):
+        print(f"{old} deleted")
+    return 0
+
+
+def restore(options: argparse.Namespace) -> int:
+    """Replace the data of this site by those of a back-up, and start it."""
+    site, target, seal = _chosen(options)
+    chosen = restoring.choose(target, _time(options.to))
+    print(f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC")
+    if not options.yes:
+        raise InstallError("This deletes what the site has now. If you want that, add --yes")
+    machine = Machine()
+    installed = options.data_dir is None
+    if installed:
+        running.stop(machine)
+    restoring.database(site, target, seal, chosen)
+    print(f"{restoring.media(site, target, seal)} uploads copied")
+    with tempfile.TemporaryDirectory() as folder:
+        found = {path.name: path for path in restoring.settings(target, seal, chosen, Path(folder))}
+        if installed:
+            _take_settings(machine, found)
+        elif "keys.json" in found:
+            keys = found["keys.json"].read_bytes()
+            making.give(site.data_dir / "keys.json", keys, like=site.data_dir)
+    if not installed:
+        print("Now run, before you start the site: manage.py migrate && manage.py end_sign_ins")
+        return 0
+    release = releases.current()
+    if release is None:
+        raise InstallError("The site is not installed: deploy/install")
+    for words in (["migrate", "--noinput", "--verbosity", "0"], ["end_sign_ins"]):
+        print(releases.manage(release, *words).strip())
+    databases.empty_redis(machine)
+    running.start(machine, restart=False)
+    for command in ("recount", "recount_interactions", "verify_feeds"):
+        print(releases.manage(release, command).strip())
+    return 0
+
+
+def _take_settings(machine: Machine, found: dict[str, Path]) -> None:
+    """Take the keys and the settings of the back-up into those of this machine."""
+    if path := found.get(layout.SECRETS.name):
+        keys = {name: value for name, value in settings.read(path).items() if name in KEYS}
+        settings.set_values(machine, layout.SECRETS, keys)
+    if path := found.get(layout.SETTINGS.name):
+        own = settings.read(path)
+        wanted = {name: value for name, value in own.items() if name not in OWN_SETTINGS}
+        settings.set_values(machine, layout.SETTINGS, wanted)
+
+
+def _chosen(options: argparse.Namespace) -> tuple[Site, Target, Seal]:
+    """Return what is backed up, where to, and how it is sealed."""
+    known = settings.read(layout.BACKUP)
+    if options.target:
+        known["TARGET"] = options.target
+    seal = Seal(options.recipient or known.get("RECIPIENT", ""), options.identity or "")
+    if options.data_dir is not None:
+        data_dir = Path(options.data_dir).resolve()
+        return Site(File(data_dir / "db.sqlite3"), data_dir), target_of(known), seal
+    files = (layout.SECRETS, layout.SETTINGS)
+    return Site(Server("socialsite"), layout.DATA, files), target_of(known), seal
+
+
+def _state_of(options: argparse.Namespace) -> Path:
+    return STATE if options.data_dir is None else Path(options.data_dir).resolve() / "backup-state"
+
+
+def _keep() -> Keep:
+    known = settings.read(layout.BACKUP)
+    try:
+        values = {
+            name: int(known.get(f"KEEP_{name.upper()}", getattr(Keep, name)))
+            for name in ("daily", "weekly", "monthly")
+        }
+    except ValueError:
+        raise InstallError(f"KEEP_… in {layout.BACKUP} must be whole numbers") from None
+    return Keep(**values)
+
+
+def _time(text: str | None) -> datetime.datetime | None:
+    """Return the time that `--to` says; without a zone it is UTC."""
+    if not text:
+        return None
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise InstallError("--to must be a time such as 2026-11-28T20:15:00 (UTC)") from None
+    time = time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+    return time.astimezone(datetime.UTC).replace(microsecond=0)

@@ -1,0 +1,216 @@
+"""Making back-ups: a full one, one of the log since the last, and what becomes of old ones."""
+
+import datetime
+import json
+import os
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deploy.site.backups import sqlite
+from deploy.site.backups.mariadb import Server
+from deploy.site.backups.sealing import Seal, flow, work_directory
+from deploy.site.backups.state import State, uploads
+from deploy.site.backups.targets import Target
+from deploy.site.machine import InstallError
+
+SCRATCH = "socialsite_verify"
+STAMP = "%Y%m%dT%H%M%SZ"
+MANIFEST = "manifest.json"
+UNTIL = "until"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is backed up: a database, uploads, and files with keys and settings."""
+
+    database: Server | sqlite.File
+    data_dir: Path
+    settings: Sequence[Path] = ()
+
+    @property
+    def media(self) -> Path:
+        """The folder of the uploads."""
+        return self.data_dir / "media"
+
+
+@dataclass(frozen=True)
+class Keep:
+    """How many full back-ups stay: the newest of so many days, weeks and months."""
+
+    daily: int = 7
+    weekly: int = 4
+    monthly: int = 6
+
+
+def now() -> datetime.datetime:
+    """Return the time, in UTC."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) -> str:
+    """Make a full back-up and return its name. It is complete once it has its manifest."""
+    begun = now()
+    name = f"full/{begun.strftime(STAMP)}"
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "begun": begun.isoformat(),
+        "lineage": state.lineage,
+    }
+    with work_directory() as work:
+        dump = work / f"database{seal.suffix}"
+        position = site.database.dump(dump, seal)
+        if position is not None:
+            manifest |= {"log": position.file, "offset": position.offset}
+        # Uploads of the dump are on the disk: their rows are written after them.
+        copy_media(site, target, seal, state)
+        listed = work / "media"
+        listed.write_text("".join(f"{upload}\n" for upload in sorted(state.media)))
+        packed = work / "settings.tar"
+        with tarfile.open(packed, "w") as archive:
+            for path in (*site.settings, site.data_dir / "keys.json"):
+                if path.exists():
+                    archive.add(path, path.name)
+        for plain in (listed, packed):
+            sealed = work / f"{plain.name}{seal.suffix}"
+            flow(seal.closing(), source=plain, target=sealed)
+            target.put(sealed, f"{name}/{sealed.name}")
+        target.put(dump, f"{name}/{dump.name}")
+        if verify:
+            manifest["verified"] = _verified(site, dump, seal)
+        manifest |= {"database": dump.name, "finished": now().isoformat()}
+        (work / MANIFEST).write_text(json.dumps(manifest))
+        target.put(work / MANIFEST, f"{name}/{MANIFEST}")
+    # From here on only uploads that still exist count as copied.
+    state.media &= set(uploads(site.media))
+    state.write()
+    _report(site, target, manifest)
+    return name
+
+
+def log(site: Site, target: Target, seal: Seal, state: State) -> int:
+    """Copy the log since the last time, and new uploads; return the number of files of the log."""
+    server = site.database
+    if not isinstance(server, Server):
+        raise InstallError("SQLite has no log of its writes: make full back-ups")
+    until = now()  # what was committed before is in the files that are complete now
+    files, written = server.rotate_log(state.written)
+    missing = [name for name in files if name not in state.logs]
+    copy_media(site, target, seal, state)
+    with work_directory() as work:
+        for name in missing:
+            copy = server.copy_log(name, work)
+            sealed = work / f"{name}{seal.suffix}"
+            flow(seal.closing(), source=copy, target=sealed)
+            target.put(sealed, f"log/{state.lineage}/{sealed.name}")
+            copy.unlink()
+            sealed.unlink()
+        mark = work / UNTIL
+        mark.write_text(until.isoformat())
+        target.put(mark, f"log/{state.lineage}/{UNTIL}")
+    state.written, state.logs = written, files
+    state.write()
+    return len(missing)
+
+
+def copy_media(site: Site, target: Target, seal: Seal, state: State) -> None:
+    """Copy the uploads that the target does not have; they never change."""
+    with work_directory() as work:
+        for name in sorted(set(uploads(site.media)) - state.media):
+            sealed = work / "upload"
+            try:
+                flow(seal.closing(), source=site.media / name, target=sealed)
+            except FileNotFoundError:
+                continue  # deleted meanwhile
+            target.put(sealed, f"media/{name}{seal.suffix}")
+            state.media.add(name)
+
+
+def _verified(site: Site, dump: Path, seal: Seal) -> str:
+    """Restore a dump into a scratch database, look at it, and return the time.
+
+    Raises InstallError if it is damaged. A sealed dump is opened with the private key if the
+    machine has it; without it, only its size says something, and "" is returned.
+    """
+    if seal.recipient and not seal.identity:
+        return ""
+    opening = seal.opening(dump.name)
+    if isinstance(site.database, Server):
+        server = site.database
+        try:
+            server.load(dump, SCRATCH, opening)
+            faults = server.broken_references(SCRATCH)
+        finally:
+            server.drop(SCRATCH)
+    else:
+        copy = dump.with_name("verify.sqlite3")
+        flow(opening, source=dump, target=copy)
+        faults = sqlite.faults(copy)
+        copy.unlink()
+    if faults:
+        raise InstallError("The back-up is damaged: " + "; ".join(faults))
+    return now().isoformat()
+
+
+def manifests(target: Target) -> dict[str, dict[str, Any]]:
+    """Return the manifests of the complete full back-ups by their names, the oldest first."""
+    found = {}
+    with work_directory() as work:
+        for name in sorted(target.names("full")):
+            if name.endswith(f"/{MANIFEST}"):
+                target.get(name, work / MANIFEST)
+                found[name.removesuffix(f"/{MANIFEST}")] = json.loads((work / MANIFEST).read_text())
+    return found
+
+
+def forget(target: Target, keep: Keep) -> list[str]:
+    """Delete full back-ups that are too old, and what only they needed; return their names."""
+    known = manifests(target)
+    kept = chosen(list(known), keep)
+    gone = [name for name in known if name not in kept]
+    if not gone:
+        return []
+    for name in target.names("full"):
+        if any(name.startswith(f"{old}/") for old in gone):
+            target.delete(name)
+    first: dict[str, str] = {}  # by lineage, the oldest file of the log that a kept back-up needs
+    for name in kept:
+        first.setdefault(known[name]["lineage"], known[name].get("log", ""))
+    for name in target.names("log"):
+        _, lineage, file = name.split("/")
+        if file != UNTIL and (lineage not in first or file.partition(".zst")[0] < first[lineage]):
+            target.delete(name)
+    return gone
+
+
+def chosen(names: Sequence[str], keep: Keep) -> set[str]:
+    """Return which full back-ups stay: the newest of each of the last days, weeks and months."""
+    times = {name: datetime.datetime.strptime(name, f"full/{STAMP}") for name in names}  # noqa: DTZ007
+    kept = {max(names)} if names else set()
+    for number, period in ((keep.daily, "%Y-%j"), (keep.weekly, "%G-%V"), (keep.monthly, "%Y-%m")):
+        newest: dict[str, str] = {}
+        for name in sorted(names):
+            newest[times[name].strftime(period)] = name
+        kept |= set(sorted(newest.values())[-number:] if number else ())
+    return kept
+
+
+def _report(site: Site, target: Target, manifest: Mapping[str, Any]) -> None:
+    """Write what the doctor of the site reads, with the owner of DATA_DIR."""
+    verified = manifest.get("verified") or None
+    known = {"finished_at": manifest["finished"], "verified_at": verified, "target": str(target)}
+    give(site.data_dir / "backup.json", json.dumps(known).encode(), like=site.data_dir)
+
+
+def give(path: Path, content: bytes, *, like: Path) -> None:
+    """Write a private file at once, with the owner of another one."""
+    part = path.with_name(f".{path.name}.part")
+    part.touch(mode=0o600)
+    part.write_bytes(content)
+    if os.geteuid() == 0:
+        owner = like.stat()
+        os.chown(part, owner.st_uid, owner.st_gid)
+    os.replace(part, path)

@@ -1,0 +1,166 @@
+"""Restoring a back-up: the database up to a second, uploads, and keys.
+
+Tokens that were issued after that second must stay worthless, although their numbers will be given
+out again. So every sign-in ends with a restoration: see `manage.py end_sign_ins`.
+"""
+
+import datetime
+import os
+import shutil
+import stat
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deploy.site.backups import making
+from deploy.site.backups.making import Site
+from deploy.site.backups.mariadb import Server
+from deploy.site.backups.sealing import Seal, flow, work_directory
+from deploy.site.backups.targets import Target
+from deploy.site.machine import InstallError
+from socialsite.core.runtime import data_dir
+
+SQL_TIME = "%Y-%m-%d %H:%M:%S"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The full back-up to begin with, the files of the log after it, and the time to stop at."""
+
+    name: str
+    manifest: dict[str, Any]
+    logs: list[str]
+    until: datetime.datetime
+
+
+def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
+    """Choose what restores the site at `wanted` (exclusive; None: the last second that is copied).
+
+    Raises InstallError if no back-up is old enough, or if the copied log ends before.
+    """
+    known = making.manifests(target)
+    usable = [
+        name
+        for name, manifest in known.items()
+        if wanted is None or datetime.datetime.fromisoformat(manifest["begun"]) <= wanted
+    ]
+    if not usable:
+        raise InstallError(
+            f"{target} has no full back-up" + (f" before {wanted}" if wanted else "")
+        )
+    name = usable[-1]
+    manifest = known[name]
+    finished = datetime.datetime.fromisoformat(manifest["begun"])
+    logs: list[str] = []
+    until = finished
+    if "log" in manifest:
+        folder = f"log/{manifest['lineage']}"
+        stored = sorted(target.names(folder))
+        logs = [
+            log
+            for log in stored
+            if not log.endswith(f"/{making.UNTIL}")
+            and Path(log).name.partition(".zst")[0] >= manifest["log"]
+        ]
+        _complete(logs, manifest["log"])
+        if f"{folder}/{making.UNTIL}" in stored:
+            with work_directory() as work:
+                target.get(f"{folder}/{making.UNTIL}", work / making.UNTIL)
+                copied = (work / making.UNTIL).read_text()
+            until = max(until, datetime.datetime.fromisoformat(copied))
+    if wanted and wanted > until:
+        raise InstallError(
+            f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
+        )
+    return Chosen(name, manifest, logs, wanted or until)
+
+
+def _complete(logs: list[str], first: str) -> None:
+    """Raise InstallError if a file of the log is missing."""
+    numbers = [int(Path(log).name.partition(".zst")[0].rpartition(".")[2]) for log in logs]
+    start = int(first.rpartition(".")[2])
+    if numbers != list(range(start, start + len(numbers))):
+        raise InstallError(f"The copied log has a gap after {first}")
+
+
+def database(site: Site, target: Target, seal: Seal, chosen: Chosen) -> None:
+    """Replace the database by that of the back-up, and repeat the writes up to the time."""
+    stored = chosen.manifest["database"]
+    with work_directory() as work:
+        dump = work / stored
+        target.get(f"{chosen.name}/{stored}", dump)
+        if not isinstance(site.database, Server):
+            copy = site.database.path.with_name(".restored.sqlite3")
+            flow(seal.opening(stored), source=dump, target=copy)
+            for suffix in ("-wal", "-shm"):
+                site.database.path.with_name(site.database.path.name + suffix).unlink(
+                    missing_ok=True
+                )
+            os.replace(copy, site.database.path)
+            return
+        site.database.load(dump, site.database.name, seal.opening(stored))
+        files = []
+        for log in chosen.logs:
+            sealed, plain = work / Path(log).name, work / Path(log).name.partition(".zst")[0]
+            target.get(log, sealed)
+            flow(seal.opening(sealed.name), source=sealed, target=plain)
+            sealed.unlink()
+            files.append(plain)
+        if files:
+            until = chosen.until.strftime(SQL_TIME)
+            site.database.replay(files, chosen.manifest["offset"], until, site.database.name)
+
+
+def media(site: Site, target: Target, seal: Seal) -> int:
+    """Copy the uploads that this machine does not have; return their number.
+
+    Some may belong to posts that were deleted since: the nightly sweep of the site removes files
+    that no row refers to.
+    """
+    copied = 0
+    with work_directory() as work:
+        for stored in target.names("media"):
+            name = stored.removeprefix("media/").partition(".zst")[0]
+            path = site.media / name
+            if path.exists():
+                continue
+            sealed, plain = work / f"sealed{stored.partition('.zst')[2]}", work / "plain"
+            target.get(stored, sealed)
+            flow(seal.opening(stored), source=sealed, target=plain)
+            _give(path.parent, site.media, directory=True)
+            shutil.move(plain, path)
+            _give(path, site.media, directory=False)
+            copied += 1
+    return copied
+
+
+def _give(path: Path, like: Path, *, directory: bool) -> None:
+    """Give a restored file or folder the owner, the group and the rights of the uploads."""
+    if directory and path.exists():
+        return
+    if directory:
+        path.mkdir(parents=True)
+    found = like.stat()
+    if os.geteuid() == 0:
+        os.chown(path, found.st_uid, found.st_gid)
+    group = found.st_gid if found.st_mode & stat.S_IXGRP else None
+    path.chmod(data_dir.shared_dir(group) if directory else data_dir.shared_file(group))
+
+
+def settings(target: Target, seal: Seal, chosen: Chosen, folder: Path) -> list[Path]:
+    """Unpack the files with keys and settings into a folder, and return their paths."""
+    prefix = f"{chosen.name}/settings.tar.zst"
+    (stored,) = (name for name in target.names(chosen.name) if name.startswith(prefix))
+    with work_directory() as work:
+        sealed, packed = work / Path(stored).name, work / "settings.tar"
+        target.get(stored, sealed)
+        flow(seal.opening(stored), source=sealed, target=packed)
+        with tarfile.open(packed) as archive:
+            for member in archive:
+                content = archive.extractfile(member)
+                if content is not None:
+                    path = folder / Path(member.name).name
+                    path.touch(mode=0o600)
+                    path.write_bytes(content.read())
+    return sorted(folder.iterdir())

@@ -1,0 +1,95 @@
+"""Compression by zstd, and encryption by age or GnuPG.
+
+A recipient is a public key: `age1…` or `ssh-…` for age, anything else is a key of GnuPG. The name
+of a sealed file says how it was made: `database.zst.age`.
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deploy.site.machine import InstallError
+
+ZSTD = ["zstd", "--quiet", "--stdout", "-3"]
+UNZSTD = ["zstd", "--quiet", "--stdout", "--decompress"]
+
+
+@dataclass(frozen=True)
+class Seal:
+    """How files are sealed: the recipient, and for reading the file of the private key."""
+
+    recipient: str = ""
+    identity: str = ""
+
+    @property
+    def suffix(self) -> str:
+        """The end of the names of files that are sealed now."""
+        return ".zst" + ({True: ".age", False: ".gpg"}[self._age] if self.recipient else "")
+
+    @property
+    def _age(self) -> bool:
+        return self.recipient.startswith(("age1", "ssh-"))
+
+    def closing(self) -> list[list[str]]:
+        """Return the programs that seal what flows through them."""
+        if not self.recipient:
+            return [ZSTD]
+        if self._age:
+            return [ZSTD, ["age", "--recipient", self.recipient]]
+        trust = ("--batch", "--yes", "--trust-model", "always", "--compress-algo", "none")
+        return [ZSTD, ["gpg", *trust, "--recipient", self.recipient, "--encrypt"]]
+
+    def opening(self, name: str) -> list[list[str]]:
+        """Return the programs that open a file of this name. Raises InstallError without a key."""
+        if name.endswith(".age"):
+            if not self.identity:
+                raise InstallError(f"{name} is encrypted: give the private key, --identity FILE")
+            return [["age", "--decrypt", "--identity", self.identity], UNZSTD]
+        if name.endswith(".gpg"):
+            return [["gpg", "--batch", "--quiet", "--decrypt"], UNZSTD]
+        return [UNZSTD]
+
+
+def flow(
+    programs: Sequence[Sequence[str]],
+    *,
+    source: Path | None = None,
+    target: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Run programs as one pipe from a file to a file. Raises InstallError if one of them fails."""
+    with ExitStack() as stack:
+        errors = stack.enter_context(tempfile.TemporaryFile())
+        before: Any = stack.enter_context(source.open("rb")) if source else subprocess.DEVNULL
+        output = stack.enter_context(target.open("wb")) if target else subprocess.DEVNULL
+        running: list[subprocess.Popen[bytes]] = []
+        for number, program in enumerate(programs):
+            last = number == len(programs) - 1
+            process = subprocess.Popen(
+                program,
+                stdin=before,
+                stdout=output if last else subprocess.PIPE,
+                stderr=errors,
+                env=env,
+            )
+            if running and running[-1].stdout:
+                running[-1].stdout.close()  # so that its reader's end is noticed
+            running.append(process)
+            before = process.stdout or subprocess.DEVNULL
+        codes = [process.wait() for process in running]
+        if any(codes):
+            errors.seek(0)
+            names = " | ".join(program[0] for program in programs)
+            text = errors.read().decode(errors="replace").strip()
+            raise InstallError(f"`{names}` failed ({codes}):\n{text}")
+
+
+@contextmanager
+def work_directory() -> Iterator[Path]:
+    """Return a private directory for files on their way."""
+    with tempfile.TemporaryDirectory(prefix="socialsite-backup-", dir="/var/tmp") as folder:
+        yield Path(folder)

@@ -1,0 +1,316 @@
+"""Back-ups of a real MariaDB with its log, and of SQLite."""
+
+import contextlib
+import datetime
+import os
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.services import databases
+from deploy.services.service import free_port
+from deploy.site.backups import making, restoring
+from deploy.site.backups.making import Keep, Site
+from deploy.site.backups.mariadb import Server
+from deploy.site.backups.sealing import Seal
+from deploy.site.backups.sqlite import File
+from deploy.site.backups.state import State
+from deploy.site.backups.targets import Folder
+from deploy.site.machine import InstallError
+
+pytestmark = pytest.mark.once
+
+NAME = "socialsite"
+TABLES = """
+CREATE TABLE person (id INT PRIMARY KEY);
+CREATE TABLE post (id INT PRIMARY KEY, person INT NOT NULL, words TEXT CHARACTER SET utf8mb4,
+  FOREIGN KEY (person) REFERENCES person (id));
+INSERT INTO person VALUES (1);
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Run a MariaDB with a binary log; tests share it."""
+    password = secrets.token_hex(16)
+    with tempfile.TemporaryDirectory(prefix="socialsite-backup-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        port = free_port()
+        service = databases.mariadb(folder / "mariadb", folder, port, password, durable=False)
+        service.argv = [*service.argv, "--log-bin=site-bin", "--binlog-format=ROW"]
+        service.start()
+        options = ("--host=127.0.0.1", f"--port={port}", f"--user={databases.DATABASE_USER}")
+        try:
+            yield Server(NAME, options, {"MYSQL_PWD": password})
+        finally:
+            service.stop()
+
+
+@pytest.fixture
+def site(server: Server, tmp_path: Path) -> Site:
+    """Return a site with one person, one post and one upload."""
+    server.query(f"DROP DATABASE IF EXISTS {NAME}; CREATE DATABASE {NAME}")
+    server.query(TABLES, NAME)
+    server.query("INSERT INTO post VALUES (1, 1, '第一条 🎉')", NAME)
+    made = Site(server, tmp_path / "data", (tmp_path / "site.env",))
+    (tmp_path / "site.env").write_text("A=1\n")
+    upload(made, "ab/one.jpg")
+    (made.media / "public" / "ab").mkdir(parents=True)
+    os.link(made.media / "ab" / "one.jpg", made.media / "public" / "ab" / "one.jpg")
+    return made
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "target")
+
+
+@pytest.fixture
+def state(tmp_path: Path, target: Folder) -> State:
+    return State.read(tmp_path / "state", str(target))
+
+
+def upload(site: Site, name: str) -> None:
+    path = site.media / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(name.encode())
+
+
+def insert(server: Server, number: int) -> None:
+    server.query(f"INSERT INTO post VALUES ({number}, 1, 'x')", NAME)  # noqa: S608
+
+
+def posts(site: Site) -> list[int]:
+    assert isinstance(site.database, Server)
+    return [int(row[0]) for row in site.database.query("SELECT id FROM post ORDER BY id", NAME)]
+
+
+def restore(site: Site, target: Folder, seal: Seal, to: datetime.datetime | None = None) -> None:
+    restoring.database(site, target, seal, restoring.choose(target, to))
+
+
+def test_a_full_back_up_restores_everything(
+    site: Site, target: Folder, state: State, tmp_path: Path
+) -> None:
+    making.full(site, target, Seal(), state, verify=True)
+    assert isinstance(site.database, Server)
+    site.database.query("DELETE FROM post; DELETE FROM person", NAME)
+    shutil.rmtree(site.media / "ab")
+    restore(site, target, Seal())
+    assert site.database.query("SELECT words FROM post", NAME) == [["第一条 🎉"]]
+    assert restoring.media(site, target, Seal()) == 1
+    assert (site.media / "ab" / "one.jpg").read_bytes() == b"ab/one.jpg"
+    chosen = restoring.choose(target, None)
+    assert chosen.manifest["verified"]
+    (tmp_path / "unpacked").mkdir()
+    (unpacked,) = restoring.settings(target, Seal(), chosen, tmp_path / "unpacked")
+    assert unpacked.read_text() == "A=1\n"
+
+
+def test_others_cannot_read_a_back_up(site: Site, target: Folder, state: State) -> None:
+    making.full(site, target, Seal(), state, verify=False)
+    for path in (target.path, *target.path.rglob("*")):
+        assert not path.stat().st_mode & 0o077, path
+    assert not (site.data_dir / "backup.json").stat().st_mode & 0o077
+
+
+def test_writes_are_restored_to_a_second(site: Site, target: Folder, state: State) -> None:
+    """Every write that was acknowledged before the moment is there, and none that began later."""
+    assert isinstance(site.database, Server)
+    server, times = site.database, dict[int, tuple[float, float]]()
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 1
+        while not stop.is_set():
+            number += 1
+            began = time.time()
+            insert(server, number)
+            times[number] = (began, time.time())
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        making.full(site, target, Seal(), state, verify=False)
+        seconds = {int(time.time())}
+        while len(seconds) < 4:
+            making.log(site, target, Seal(), state)
+            seconds.add(int(time.time()))
+    finally:
+        stop.set()
+        writer.join()
+    making.log(site, target, Seal(), state)
+    moment = max(seconds) - 1
+    restore(site, target, Seal(), datetime.datetime.fromtimestamp(moment, datetime.UTC))
+    found = set(posts(site)) - {1}
+    assert {number for number, (_, acknowledged) in times.items() if acknowledged < moment} <= found
+    assert not {number for number, (began, _) in times.items() if began >= moment} & found
+    assert found
+
+
+def test_without_a_time_everything_copied_is_restored(
+    site: Site, target: Folder, state: State
+) -> None:
+    assert isinstance(site.database, Server)
+    making.full(site, target, Seal(), state, verify=False)
+    site.database.query("INSERT INTO post VALUES (2, 1, 'x')", NAME)
+    upload(site, "cd/two.jpg")
+    time.sleep(1.1)  # the log has whole seconds, and the end of a restoration is exclusive
+    assert making.log(site, target, Seal(), state)
+    assert making.log(site, target, Seal(), state) == 0
+    site.database.query("INSERT INTO post VALUES (3, 1, 'lost')", NAME)
+    restore(site, target, Seal())
+    assert posts(site) == [1, 2]
+    assert "media/cd/two.jpg.zst" in set(target.names("media"))
+
+
+def test_a_gap_in_the_log_and_a_time_that_was_not_copied_are_errors(
+    site: Site, target: Folder, state: State
+) -> None:
+    assert isinstance(site.database, Server)
+    with pytest.raises(InstallError, match="has no full back-up"):
+        restoring.choose(target, None)
+    making.full(site, target, Seal(), state, verify=False)
+    for number in (2, 3, 4):
+        insert(site.database, number)
+        making.log(site, target, Seal(), state)
+    later = making.now() + datetime.timedelta(hours=1)
+    with pytest.raises(InstallError, match="The copied log ends at"):
+        restoring.choose(target, later)
+    with pytest.raises(InstallError, match="has no full back-up before"):
+        restoring.choose(target, later - datetime.timedelta(days=1))
+    logs = sorted(name for name in target.names("log") if not name.endswith(making.UNTIL))
+    target.delete(logs[-2])
+    with pytest.raises(InstallError, match="has a gap"):
+        restoring.choose(target, None)
+
+
+def test_a_damaged_back_up_is_noticed(site: Site, target: Folder, state: State) -> None:
+    assert isinstance(site.database, Server)
+    site.database.query("SET FOREIGN_KEY_CHECKS=0; INSERT INTO post VALUES (2, 99, 'x')", NAME)
+    with pytest.raises(InstallError, match=r"post.person: 1 rows"):
+        making.full(site, target, Seal(), state, verify=True)
+    assert making.manifests(target) == {}
+    found = site.database.query("SHOW DATABASES")
+    assert [making.SCRATCH] not in found
+
+
+@pytest.fixture
+def age_key(tmp_path: Path) -> Seal:
+    path = tmp_path / "key.txt"
+    subprocess.run(["age-keygen", "-o", path], check=True, capture_output=True)
+    text = subprocess.run(
+        ["age-keygen", "-y", path], check=True, capture_output=True, text=True
+    ).stdout
+    return Seal(text.strip(), str(path))
+
+
+def test_a_back_up_for_a_key_needs_its_private_half(
+    site: Site, target: Folder, state: State, age_key: Seal
+) -> None:
+    public = Seal(age_key.recipient)
+    making.full(site, target, public, state, verify=True)
+    assert all(
+        name.endswith((".zst.age", making.MANIFEST))
+        for folder in ("full", "media")
+        for name in target.names(folder)
+    )
+    chosen = restoring.choose(target, None)
+    assert chosen.manifest["verified"] == ""  # this machine cannot read it
+    with pytest.raises(InstallError, match="--identity"):
+        restoring.database(site, target, public, chosen)
+    restoring.database(site, target, age_key, chosen)
+    assert posts(site) == [1]
+
+
+def test_a_back_up_for_a_key_of_gnupg(
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory() as home:  # its socket needs a short path
+        monkeypatch.setenv("GNUPGHOME", home)
+        new = ("--quick-generate-key", "operator@example.org", "default", "default", "never")
+        subprocess.run(
+            ["gpg", "--batch", "--passphrase", "", *new], check=True, capture_output=True
+        )
+        seal = Seal("operator@example.org")
+        making.full(site, target, seal, state, verify=False)
+        assert isinstance(site.database, Server)
+        site.database.query("DELETE FROM post", NAME)
+        restore(site, target, seal)
+        assert posts(site) == [1]
+        subprocess.run(["gpgconf", "--kill", "all"], check=True)
+
+
+def test_old_back_ups_are_deleted_with_what_only_they_needed(
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(site.database, Server)
+    begin = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    for day in range(3):
+        monkeypatch.setattr(making, "now", lambda day=day: begin + datetime.timedelta(days=day))
+        making.full(site, target, Seal(), state, verify=False)
+        insert(site.database, day + 2)
+        making.log(site, target, Seal(), state)
+    before = len(list(target.names("log")))
+    gone = making.forget(target, Keep(daily=1, weekly=0, monthly=0))
+    assert gone == ["full/20260101T000000Z", "full/20260102T000000Z"]
+    assert list(making.manifests(target)) == ["full/20260103T000000Z"]
+    assert len(list(target.names("log"))) < before
+    restore(site, target, Seal())
+    assert not any(target.path.joinpath("full", "20260101T000000Z").glob("*"))
+
+
+def test_the_newest_of_each_day_week_and_month_stays() -> None:
+    start = datetime.datetime(2026, 1, 1, 3, tzinfo=datetime.UTC)
+    names = [
+        (start + datetime.timedelta(hours=12 * half)).strftime(f"full/{making.STAMP}")
+        for half in range(200)
+    ]
+    kept = sorted(making.chosen(names, Keep(daily=3, weekly=2, monthly=2)))
+    assert kept == [
+        "full/20260331T150000Z",
+        "full/20260405T150000Z",
+        "full/20260408T150000Z",
+        "full/20260409T150000Z",
+        "full/20260410T150000Z",
+    ]
+    assert making.chosen([], Keep()) == set()
+
+
+def test_an_upload_that_is_deleted_later_stays_as_long_as_a_back_up_has_it(
+    site: Site, target: Folder, state: State
+) -> None:
+    making.full(site, target, Seal(), state, verify=False)
+    (site.media / "ab" / "one.jpg").unlink()
+    making.full(site, target, Seal(), State.read(state.folder, str(target)), verify=False)
+    assert restoring.media(site, target, Seal()) == 1
+
+
+def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: Folder) -> None:
+    data_dir = tmp_path / "data"
+    (data_dir / "media").mkdir(parents=True)
+    path = data_dir / "db.sqlite3"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.executescript(
+            "CREATE TABLE post (id INTEGER PRIMARY KEY); INSERT INTO post VALUES (1)"
+        )
+        site = Site(File(path), data_dir)
+        state = State.read(tmp_path / "state", str(target))
+        making.full(site, target, Seal(), state, verify=True)
+        with pytest.raises(InstallError, match="no log"):
+            making.log(site, target, Seal(), state)
+        database.execute("DELETE FROM post")
+        database.commit()
+    restore(site, target, Seal())
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT id FROM post").fetchall() == [(1,)]
