@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from socialsite.doctor import running
+from socialsite.doctor import reports, running
 from socialsite.doctor.checks import mail
 from socialsite.doctor.contents import CHECKS
 from socialsite.doctor.findings import ERROR, OK, WARNING, Check, Finding, worst
@@ -42,6 +42,7 @@ class Command(BaseCommand):
         if options["json"]:
             rows = [finding._asdict() for finding in found]
             self.stdout.write(json.dumps({"level": worst(found), "findings": rows}, indent=2))
+        reports.summarise(found)
         levels = {finding.level for finding in found}
         if ERROR in levels or (options["strict"] and WARNING in levels):
             sys.exit(1)
