@@ -107,7 +107,7 @@ def proxies() -> Iterator[Finding]:
         text = _("X-Forwarded-For is read as from this number of proxies: %(number)s.")
         yield ok(
             text % {"number": number},
-            _("Check under “Sign-ins” in the admin that people have different addresses."),
+            _("Check under “Audit entries” in the admin that people have different addresses."),
         )
         return
     if seen := ip_addresses.uncounted_proxy():
@@ -154,7 +154,7 @@ def origin() -> Iterator[Finding]:
             _("ALLOWED_HOSTS accepts every host name."),
             _("List the names of the site: others can make it write foreign links."),
         )
-    if not settings.EMBEDDED and _is_loopback(host):
+    if not settings.EMBEDDED and is_loopback(host):
         problems = True
         yield warning(
             _("SITE_URL is an address of this machine only: %(site)s.") % {"site": site},
@@ -173,7 +173,8 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{host}{'' if is_default else f':{parts.port}'}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether a host of a URL is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from socialsite.doctor.checks import configuration
 from socialsite.doctor.findings import Finding, error, ok, unknown, warning
 
 TIMEOUT_SECONDS = 3.0
@@ -28,9 +29,7 @@ def tls(trust: ssl.SSLContext | None = None) -> Iterator[Finding]:
     parts = urlsplit(settings.SITE_URL)
     host = parts.hostname or ""
     if parts.scheme != "https":
-        text = _("SITE_URL is not https: whoever is on the way can read passwords.")
-        advice = _("Put a proxy with a certificate in front, and set SITE_URL to its address.")
-        yield ok(text, advice) if settings.EMBEDDED else warning(text, advice)
+        yield _without(host)
         return
     port = parts.port or HTTPS_PORT
     connection = http.client.HTTPSConnection(
@@ -53,6 +52,15 @@ def tls(trust: ssl.SSLContext | None = None) -> Iterator[Finding]:
         yield from _hsts(connection)
     if port == HTTPS_PORT:
         yield from redirect(host, HTTP_PORT)
+
+
+def _without(host: str) -> Finding:
+    if configuration.is_loopback(host):
+        return ok(_("SITE_URL is an address of this machine, which needs no certificate."))
+    return warning(
+        _("SITE_URL is not https: whoever is on the way can read passwords."),
+        _("Put a proxy with a certificate in front, and set SITE_URL to its address."),
+    )
 
 
 def _remaining(connection: http.client.HTTPSConnection) -> Finding:

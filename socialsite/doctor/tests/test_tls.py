@@ -153,8 +153,15 @@ def test_http_must_redirect_to_https() -> None:
     assert worst(tls.redirect("127.0.0.1", port)) == UNKNOWN
 
 
-def test_a_site_without_https_is_a_warning_on_the_full_stack(settings: Any) -> None:
-    settings.SITE_URL, settings.EMBEDDED = "http://site.example", False
-    assert worst(tls.tls()) == WARNING
-    settings.EMBEDDED = True
-    assert worst(tls.tls()) == OK
+@pytest.mark.parametrize(
+    ("site", "level"),
+    [
+        ("http://site.example", WARNING),
+        ("http://192.0.2.1:8000", WARNING),
+        ("http://localhost:8000", OK),
+        ("http://[::1]:8000", OK),
+    ],
+)
+def test_a_public_site_without_https_is_a_warning(settings: Any, site: str, level: str) -> None:
+    settings.SITE_URL = site
+    assert worst(tls.tls()) == level
