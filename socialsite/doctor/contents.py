@@ -11,6 +11,7 @@ CHECKS: tuple[Check, ...] = (
     Check("proxies", _("Proxies"), configuration.proxies),
     Check("origin", _("Origin"), configuration.origin),
     Check("tls", _("TLS"), tls.tls),
+    Check("database", _("Database"), database.reachable),
     Check("migrations", _("Migrations"), database.migrations),
     Check("durability", _("Durability"), database.durability),
     Check("charset", _("Character set"), database.charset),

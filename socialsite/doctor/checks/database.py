@@ -1,18 +1,33 @@
-"""The database: durability, character set, isolation, migrations."""
+"""The database: connection, durability, character set, isolation, migrations."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext as _
 
 from socialsite.core import db
+from socialsite.core.runtime.redaction import redact
 from socialsite.doctor.findings import Finding, error, ok, warning
 
 CHARSET, COLLATION = "utf8mb4", "utf8mb4_bin"
 SHOWN_MAX = 5
+
+
+# --- connection ---------------------------------------------------------------------------------
+def reachable() -> Iterator[Finding]:
+    """Whether the database answers at all; the other checks are unknown if it does not."""
+    try:
+        _rows("SELECT 1")
+    except DatabaseError as reason:
+        yield error(
+            _("The database does not answer: %(reason)s") % {"reason": redact(str(reason))},
+            _("Start it, or correct DATABASE_URL: the site answers every request with 503 now."),
+        )
+    else:
+        yield ok(_("The database answers."))
 
 
 # --- durability ---------------------------------------------------------------------------------

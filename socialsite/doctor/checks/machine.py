@@ -14,7 +14,7 @@ from typing import Any
 
 import django
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
 from socialsite.core import db
@@ -125,9 +125,12 @@ def _database_folder() -> list[Path]:
     host = str(connection.settings_dict.get("HOST") or "localhost")
     if not db.is_mysql() or not (host.startswith("/") or host in ("localhost", "127.0.0.1", "::1")):
         return []
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT @@datadir")
-        return [Path(cursor.fetchone()[0])]
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT @@datadir")
+            return [Path(cursor.fetchone()[0])]
+    except DatabaseError:  # the check of the database reports it
+        return []
 
 
 def _free_percent(folder: Path) -> float:
@@ -170,26 +173,23 @@ def backup() -> Iterator[Finding]:
 # --- versions -----------------------------------------------------------------------------------
 def versions() -> Iterator[Finding]:
     """Versions of Python, Django, the servers, and of the locked packages."""
-    problems = [*_servers()]
-    if sys.version_info < PYTHON_MIN:
-        problems.append(_too_old("Python", platform.python_version(), PYTHON_MIN))
-    name = "base" if settings.EMBEDDED else "stack"
-    lock = Path(settings.BASE_DIR) / "requirements" / "lock" / f"{name}.txt"
-    if not lock.exists():
-        problems.append(unknown(_("There is no list of locked packages: %s") % lock))
-    elif other := differing(lock.read_text()):
-        some = ", ".join(other[:SHOWN_MAX]) + (" …" if len(other) > SHOWN_MAX else "")
-        problems.append(
-            warning(
-                _("Installed packages differ from the locked ones: %s.") % some,
-                _("Install the packages of this version again: see “Updates” in the documents."),
-            )
-        )
-    yield from problems
     yield ok(
         f"socialsite {settings.VERSION}, Python {platform.python_version()},"
         f" Django {django.__version__}"
     )
+    if sys.version_info < PYTHON_MIN:
+        yield _too_old("Python", platform.python_version(), PYTHON_MIN)
+    name = "base" if settings.EMBEDDED else "stack"
+    lock = Path(settings.BASE_DIR) / "requirements" / "lock" / f"{name}.txt"
+    if not lock.exists():
+        yield unknown(_("There is no list of locked packages: %s") % lock)
+    elif other := differing(lock.read_text()):
+        some = ", ".join(other[:SHOWN_MAX]) + (" …" if len(other) > SHOWN_MAX else "")
+        yield warning(
+            _("Installed packages differ from the locked ones: %s.") % some,
+            _("Install the packages of this version again: see “Updates” in the documents."),
+        )
+    yield from _servers()
 
 
 def differing(lock: str) -> list[str]:

@@ -57,6 +57,15 @@ def texts(findings: Iterator[Finding], level: str) -> str:
     return "\n".join(one.text for one in findings if one.level == level)
 
 
+@pytest.mark.embedded
+def test_a_database_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worst(database.reachable()) == OK
+    other: Any = connection.copy()
+    other.settings_dict |= {"NAME": "/nothing/here", "HOST": "127.0.0.1", "PORT": "1"}
+    monkeypatch.setattr(database, "connection", other)
+    assert "does not answer" in texts(database.reachable(), ERROR)
+
+
 @full
 def test_a_log_that_is_written_once_a_second_is_an_error() -> None:
     with variable(FLUSH, 2):
