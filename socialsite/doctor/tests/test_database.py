@@ -74,6 +74,17 @@ def test_a_log_that_is_written_once_a_second_is_an_error() -> None:
         assert worst(database.durability()) == OK
 
 
+@full
+def test_options_that_need_a_restart_are_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values are written by hand: a running server does not change them."""
+    found = {FLUSH: "1", "innodb_doublewrite": "ON", "sync_binlog": "0", "log_bin": "OFF"}
+    monkeypatch.setattr(database, "_variables", lambda *_names: found)
+    assert worst(database.durability()) == OK  # without a binary log sync_binlog does not matter
+    found |= {"innodb_doublewrite": "OFF", "log_bin": "ON"}
+    assert "innodb_doublewrite is off" in texts(database.durability(), ERROR)
+    assert "sync_binlog is 0" in texts(database.durability(), WARNING)
+
+
 @pytest.mark.once
 def test_sqlite_that_does_not_wait_for_the_disk_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -108,6 +119,17 @@ def test_a_database_with_another_character_set_is_an_error() -> None:
         assert "is latin1" in texts(database.charset(), ERROR)
         execute("ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
         assert "utf8mb4_unicode_ci" in texts(database.charset(), WARNING)
+
+
+@full
+def test_a_connection_with_another_character_set_is_an_error() -> None:
+    ((before,),) = database._rows("SELECT @@collation_connection")
+    try:
+        run("SET NAMES latin1")
+        assert "connection to the database uses latin1" in texts(database.charset(), ERROR)
+    finally:
+        run(f"SET NAMES utf8mb4 COLLATE {before}")
+    assert worst(database.charset()) == OK
 
 
 @full

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from socialsite.core import db
-from socialsite.core.models import Event, ScheduledRun
+from socialsite.core.models import Event, Media, ScheduledRun, Video
 from socialsite.doctor import backups
 from socialsite.doctor.checks import machine, work
 from socialsite.doctor.findings import ERROR, OK, UNKNOWN, WARNING, Finding, worst
@@ -159,6 +159,15 @@ def test_events_that_wait_are_found(worked: None, minutes: int, level: str) -> N
         aggregate_type="user", aggregate_id=1, type="X", payload={}, created_at=created
     )
     assert worst(work.worker()) == level
+
+
+def test_videos_that_nobody_converts_are_a_warning(worked: None) -> None:
+    media = Media.objects.create(owner_id=1, name="v.mp4", width=1, height=1, size=1, is_video=True)
+    video = Video.objects.create(media=media, uploaded_at=db.now_ms())
+    assert worst(work.worker()) == OK
+    video.uploaded_at -= 3_600_000
+    video.save()
+    assert "oldest video waits for 60 minutes" in texts(work.worker(), WARNING)
 
 
 def test_dead_events_are_a_warning(worked: None) -> None:

@@ -63,6 +63,8 @@ def serving(
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if not status:
+                return  # the connection ends without an answer
             self.send_response(status)
             for name, value in (headers or {}).items():
                 self.send_header(name, value)
@@ -135,6 +137,11 @@ def test_weak_hsts_is_a_warning(settings: Any, tmp_path: Path, value: str) -> No
 def test_a_proxy_without_the_site_is_an_error(settings: Any, tmp_path: Path) -> None:
     found = checked(settings, certificate(tmp_path, 90), status=502)
     assert "answers with 502" in texts(found, ERROR)
+
+
+def test_a_proxy_that_hangs_up_is_an_error(settings: Any, tmp_path: Path) -> None:
+    found = checked(settings, certificate(tmp_path, 90), status=0)
+    assert "does not answer at its public address" in texts(found, ERROR)
 
 
 def test_a_host_that_cannot_be_reached_is_unknown(settings: Any) -> None:
