@@ -16,6 +16,7 @@ from socialsite.api.site import OneSite
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
 from socialsite.core.site.documents import Kind
+from socialsite.doctor.pages import doctor
 from socialsite.metrics import metrics
 from socialsite.pages import exports, imports, logo, views, web_app
 from socialsite.pages.accent import stylesheet
@@ -60,6 +61,7 @@ urlpatterns = [
     path("", include("relations.urls")),
     path("", include("interactions.urls")),
     path("i18n/setlang/", choose_language, name="set_language"),
+    path("admin/doctor/", admin.site.admin_view(doctor), name="doctor"),
     path("admin/", admin.site.urls),
     path("api/schema/", require_safe(SchemaView.as_view()), name="schema"),
     path("api/docs/", require_safe(DocsView.as_view()), name="docs"),

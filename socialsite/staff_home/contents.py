@@ -4,6 +4,7 @@ import accounts.staff_home
 import feeds.staff_home
 import interactions.staff_home
 import relations.staff_home
+import socialsite.doctor.pages
 from socialsite.core.staff_home import own
 from socialsite.core.staff_home.day_counts import Kind
 from socialsite.core.staff_home.tiles import Tile
@@ -14,6 +15,7 @@ TILES: tuple[Tile, ...] = (
     accounts.staff_home.OPEN_APPEALS,
     accounts.staff_home.WAITING_SIGN_UPS,
     own.FAILED_EVENTS,
+    socialsite.doctor.pages.TILE,
     # The last nightly checks.
     relations.staff_home.WRONG_COUNTERS,
     interactions.staff_home.WRONG_COUNTS,

@@ -5,9 +5,12 @@ An IPv6 subscriber has a whole /64, so a /64 counts as one client.
 
 import ipaddress
 import logging
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+
+from socialsite.core import redis
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +61,18 @@ def network(address: str, lengths: tuple[int, int]) -> str:
     return str(ipaddress.ip_network((found.packed, length), strict=False))
 
 
+# Kept in Redis, so that other processes know of the proxy too.
+PROXY_KEY, PROXY_SECONDS = "uncounted_proxy", 7 * 24 * 3600
 _warned = False
+
+
+def uncounted_proxy() -> str:
+    """Return the address that sent X-Forwarded-For last while TRUSTED_PROXIES was 0, or ""."""
+    try:
+        found: Any = redis.call(lambda connection: connection.get(PROXY_KEY))
+    except redis.RedisDown:
+        return ""
+    return found.decode() if found else ""
 
 
 def _warn_of_proxy(request: HttpRequest) -> None:
@@ -67,8 +81,10 @@ def _warn_of_proxy(request: HttpRequest) -> None:
     if _warned or settings.TRUSTED_PROXIES or "HTTP_X_FORWARDED_FOR" not in request.META:
         return
     _warned = True
+    address = request.META.get("REMOTE_ADDR") or "?"
+    redis.send_later("SET", PROXY_KEY, address, "EX", PROXY_SECONDS)
     logger.warning(
         "a request from %s has X-Forwarded-For while TRUSTED_PROXIES is 0: if that is your proxy,"
         " all people share its address and the budgets of one address",
-        request.META.get("REMOTE_ADDR"),
+        address,
     )

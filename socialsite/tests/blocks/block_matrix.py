@@ -206,7 +206,7 @@ NOBODY: dict[str, str] = {
             "logo/<str:logo>/<str:name>.png",
             *("announcements", "announcements/<str:announcement_id>/dismiss"),
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
-            *("admin/password_change/", "admin/password_change/done/"),
+            *("admin/password_change/", "admin/password_change/done/", "admin/doctor/"),
         ),
         "of no person",
     ),

@@ -209,6 +209,7 @@ VIEWS = (
     View("admin-people", "/admin/accounts/user/", ADMIN),
     View("admin-role", "/admin/accounts/staffrole/add/", ADMIN),
     View("admin-person-roles", "/admin/accounts/user/{author_id}/roles/", ADMIN),
+    View("admin-doctor", "/admin/doctor/", ADMIN),
     View("admin-case", "/admin/interactions/case/1/change/", ADMIN),
     View("admin-case-comment", "/admin/interactions/case/2/change/", ADMIN),
     View("admin-case-note", "/admin/interactions/case/1/note/", ADMIN),

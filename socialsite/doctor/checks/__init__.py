@@ -1,0 +1,1 @@
+"""The checks, in modules by what they look at."""
