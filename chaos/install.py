@@ -14,12 +14,11 @@ from collections.abc import Callable
 from functools import partial
 
 from bench.support import harness
-from chaos.machines import visitor
+from chaos.machines import installed, visitor
+from chaos.machines.installed import CHECKOUT, DOMAIN
 from chaos.machines.nspawn import Machine, MachineError, missing
 from deploy.services.site_processes import PROJECT_DIR, ROLES
 
-DOMAIN = "social.example.org"
-CHECKOUT = "/root/socialsite"
 MOST_EXPOSED = 3.0
 PUBLIC_PORTS = {"80", "443"}
 PRIVATE_FILES = ("site.env", "secrets.env", "install.env")
@@ -59,19 +58,7 @@ class Trial:
 
     def site(self) -> visitor.Visitor:
         """Return a visitor of the site, inside the machine's network."""
-        certificate = self.machine.root / "root" / "certificate.pem"
-        return visitor.Visitor(self.machine.namespace, DOMAIN, certificate)
-
-
-def certificate(machine: Machine) -> None:
-    """Make a certificate that the visitor trusts, as an operator has one."""
-    names = ("-keyout", "key.pem", "-out", "certificate.pem")
-    machine.output("apt-get", "install", "-y", "-qq", "openssl")
-    machine.output(
-        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
-        *("-nodes", "-days", "90", "-subj", f"/CN={DOMAIN}"),
-        *("-addext", f"subjectAltName=DNS:{DOMAIN}", *names),
-    )
+        return installed.visitor(self.machine)
 
 
 def install(trial: Trial) -> None:
@@ -211,7 +198,7 @@ def main() -> int:
     with Machine("install") as machine:
         trial = Trial(machine)
         machine.check_out(CHECKOUT)
-        certificate(machine)
+        installed.certificate(machine)
         trial.timed("installation", lambda: install(trial))
         try:
             examine(trial)

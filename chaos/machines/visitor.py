@@ -78,10 +78,13 @@ class Visitor:
             self.log_in(username)
         return answer.status == 201
 
-    def log_in(self, username: str) -> None:
-        """Sign in. Raises KeyError if the site refuses it."""
-        wanted = {"username": username, "password": PASSWORD, "client": "other"}
-        self.token = self.send("POST", "/api/v1/auth/login", wanted).json["access"]
+    def log_in(self, username: str, client: str = "other") -> None:
+        """Sign in on a type of device. Raises ConnectionRefusedError if the site refuses it."""
+        wanted = {"username": username, "password": PASSWORD, "client": client}
+        answer = self.send("POST", "/api/v1/auth/login", wanted)
+        if answer.status != 200:
+            raise ConnectionRefusedError(f"{answer.status} {answer.body.decode()}")
+        self.token = answer.json["access"]
 
     def post(self, content: str) -> bool:
         """Publish a post; return whether the site did it."""
@@ -90,3 +93,13 @@ class Visitor:
     def feed(self) -> list[str]:
         """Return the texts of the first page of the home feed."""
         return [item["content"] for item in self.get("/api/v1/feed").json["items"]]
+
+    def all_posts(self) -> list[str]:
+        """Return the texts of the home feed down to its end, the newest first."""
+        texts, cursor = list[str](), ""
+        while True:
+            page = self.get(f"/api/v1/feed?size=50{cursor}").json
+            texts += [item["content"] for item in page["items"]]
+            if not page["next"]:
+                return texts
+            cursor = f"&cursor={page['next']}"

@@ -45,6 +45,10 @@ def install(options: argparse.Namespace) -> Machine:
         machine.enabled("certbot.timer")
         running.reload_nginx(machine)
     releases.remove_old(machine)
+    for timer in units.timers():
+        machine.enabled(timer)
+    if not (layout.DATA / "backup.json").exists():
+        machine.run("systemctl", "start", "--no-block", "socialsite-backup.service")
     return machine
 
 

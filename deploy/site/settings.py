@@ -32,6 +32,24 @@ SUGGESTIONS = """
 """
 
 
+BACKUP = """\
+# Where back-ups go. A folder on the disk of the site is lost with it: mount another machine's, or
+# name a bucket of S3. Only root reads this file.
+TARGET=/var/backups/socialsite
+# TARGET=s3://bucket/path
+# S3_ENDPOINT=https://s3.example.org
+# AWS_ACCESS_KEY_ID=
+# AWS_SECRET_ACCESS_KEY=
+# The public half of a key of age (age1…) or GnuPG, for which back-ups are encrypted. Keep its
+# private half elsewhere: without it nobody can restore them.
+# RECIPIENT=
+# How many full back-ups stay.
+KEEP_DAILY=7
+KEEP_WEEKLY=4
+KEEP_MONTHLY=6
+"""
+
+
 def read(path: Path) -> dict[str, str]:
     """Return the values of a file of settings as systemd reads them; none if there is no file."""
     values = {}
@@ -70,6 +88,8 @@ def site_settings(machine: Machine, site_url: str, domain: str) -> None:
         set_values(machine, layout.SETTINGS, wanted, NEW)
         machine.write(layout.SETTINGS, layout.SETTINGS.read_text() + SUGGESTIONS, PRIVATE)
     set_values(machine, layout.SETTINGS, wanted)
+    if not layout.BACKUP.exists():
+        machine.write(layout.BACKUP, BACKUP, PRIVATE)
 
 
 def generated(machine: Machine) -> dict[str, str]:

@@ -105,6 +105,43 @@ Wants=mariadb.service redis-server@{cache}.service redis-server@{broker}.service
 WantedBy=multi-user.target
 """
 
+# Back-ups run as root, who reads the database by its socket and all uploads.
+BACKUP = """\
+# Written by the installation of socialsite.
+[Unit]
+Description=socialsite: {title}
+After=mariadb.service
+Requires=mariadb.service
+
+[Service]
+Type=oneshot
+ExecStart={command} backup{option}
+Nice=10
+IOSchedulingClass=idle
+NoNewPrivileges=yes
+ProtectSystem=full
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+"""
+BACKUP_TIMER = """\
+# Written by the installation of socialsite.
+[Unit]
+Description=socialsite: {title}
+
+[Timer]
+OnCalendar={when}
+RandomizedDelaySec={delay}
+Persistent=yes
+
+[Install]
+WantedBy=timers.target
+"""
+BACKUPS = {
+    "socialsite-backup": ("full back-up", "", "*-*-* 03:30", "30min"),
+    "socialsite-backup-log": ("back-up of what was written since", " --log", "minutely", "0"),
+}
+
 # The logs of all processes are in the journal. They contain addresses of visitors.
 JOURNAL = """\
 # Written by the installation of socialsite.
@@ -139,6 +176,9 @@ def write(machine: Machine) -> None:
         **values,
     )
     texts[layout.TARGET] = TARGET.format(**values)
+    for name, (title, option, when, delay) in BACKUPS.items():
+        texts[f"{name}.service"] = BACKUP.format(title=title, command=layout.COMMAND, option=option)
+        texts[f"{name}.timer"] = BACKUP_TIMER.format(title=title, when=when, delay=delay)
     written = [machine.write(layout.UNITS / name, text) for name, text in texts.items()]
     machine.directory(layout.JOURNAL.parent)
     if machine.write(layout.JOURNAL, JOURNAL):
@@ -147,8 +187,14 @@ def write(machine: Machine) -> None:
         machine.run("systemd-tmpfiles", "--create", str(layout.TMPFILES))
     if any(written):
         machine.run("systemctl", "daemon-reload")
-    for name in texts:
-        machine.enabled(name, start=False)
+    for name, text in texts.items():
+        if "[Install]" in text:
+            machine.enabled(name, start=False)
+
+
+def timers() -> list[str]:
+    """Return the names of the timers."""
+    return [f"{name}.timer" for name in BACKUPS]
 
 
 def role_unit(role: Role) -> str:

@@ -76,7 +76,7 @@ def target(tmp_path: Path) -> Folder:
 
 @pytest.fixture
 def state(tmp_path: Path, target: Folder) -> State:
-    return State.read(tmp_path / "state", str(target))
+    return State(tmp_path / "state", str(target))
 
 
 def upload(site: Site, name: str) -> None:
@@ -220,7 +220,7 @@ def test_a_back_up_for_a_key_needs_its_private_half(
     public = Seal(age_key.recipient)
     making.full(site, target, public, state, verify=True)
     assert all(
-        name.endswith((".zst.age", making.MANIFEST))
+        name.endswith((".zst.age", making.MANIFEST, "/media.zst"))
         for folder in ("full", "media")
         for name in target.names(folder)
     )
@@ -261,7 +261,7 @@ def test_old_back_ups_are_deleted_with_what_only_they_needed(
         insert(site.database, day + 2)
         making.log(site, target, Seal(), state)
     before = len(list(target.names("log")))
-    gone = making.forget(target, Keep(daily=1, weekly=0, monthly=0))
+    gone = making.forget(target, Keep(daily=1, weekly=0, monthly=0), state)
     assert gone == ["full/20260101T000000Z", "full/20260102T000000Z"]
     assert list(making.manifests(target)) == ["full/20260103T000000Z"]
     assert len(list(target.names("log"))) < before
@@ -291,8 +291,18 @@ def test_an_upload_that_is_deleted_later_stays_as_long_as_a_back_up_has_it(
 ) -> None:
     making.full(site, target, Seal(), state, verify=False)
     (site.media / "ab" / "one.jpg").unlink()
-    making.full(site, target, Seal(), State.read(state.folder, str(target)), verify=False)
-    assert restoring.media(site, target, Seal()) == 1
+    time.sleep(1.1)  # a back-up has the name of its second
+    making.full(site, target, Seal(), State(state.folder, str(target)), verify=False)
+    last = Keep(daily=1, weekly=0, monthly=0)
+    assert making.forget(target, last, state)
+    assert restoring.media(site, target, Seal()) == 1  # the last one lists what it found before
+    time.sleep(1.1)
+    (site.media / "ab" / "one.jpg").unlink()
+    for _ in range(2):
+        making.full(site, target, Seal(), state, verify=False)
+        time.sleep(1.1)
+    making.forget(target, last, state)
+    assert restoring.media(site, target, Seal()) == 0
 
 
 def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: Folder) -> None:
@@ -305,7 +315,7 @@ def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: 
             "CREATE TABLE post (id INTEGER PRIMARY KEY); INSERT INTO post VALUES (1)"
         )
         site = Site(File(path), data_dir)
-        state = State.read(tmp_path / "state", str(target))
+        state = State(tmp_path / "state", str(target))
         making.full(site, target, Seal(), state, verify=True)
         with pytest.raises(InstallError, match="no log"):
             making.log(site, target, Seal(), state)

@@ -5,8 +5,8 @@ import datetime
 import tempfile
 from pathlib import Path
 
-from deploy.site import databases, layout, releases, running, settings
-from deploy.site.backups import making, restoring
+from deploy.site import databases, layout, releases, running, settings, units
+from deploy.site.backups import making, restoring, state
 from deploy.site.backups.making import Keep, Site
 from deploy.site.backups.mariadb import Server
 from deploy.site.backups.sealing import Seal
@@ -25,16 +25,15 @@ KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "JWT_KEYS", "METRICS_TOKEN", "VAPI
 def backup(options: argparse.Namespace) -> int:
     """Make a full back-up or one of the log, and delete old ones."""
     site, target, seal = _chosen(options)
-    state = State.read(_state_of(options), str(target))
+    known = State(_state_of(options), str(target))
     if options.log:
-        number = making.log(site, target, seal, state)
+        number = making.log(site, target, seal, known)
         if number:
             print(f"{number} files of the log copied to {target}")
         return 0
-    name = making.full(site, target, seal, state, verify=not options.no_verify)
+    name = making.full(site, target, seal, known, verify=not options.no_verify)
     print(f"{name} in {target}")
-    keep = _keep()
-    for old in making.forget(target, keep):
+    for old in making.forget(target, _keep(), known):
         print(f"{old} deleted")
     return 0
 
@@ -49,6 +48,7 @@ def restore(options: argparse.Namespace) -> int:
     machine = Machine()
     installed = options.data_dir is None
     if installed:
+        machine.run("systemctl", "stop", *units.timers())
         running.stop(machine)
     restoring.database(site, target, seal, chosen)
     print(f"{restoring.media(site, target, seal)} uploads copied")
@@ -69,6 +69,11 @@ def restore(options: argparse.Namespace) -> int:
         print(releases.manage(release, *words).strip())
     databases.empty_redis(machine)
     running.start(machine, restart=False)
+    # The database has another log from here on, so it needs a full back-up of its own.
+    (STATE / state.STATE).unlink(missing_ok=True)
+    for timer in units.timers():
+        machine.enabled(timer)
+    machine.run("systemctl", "start", "--no-block", "socialsite-backup.service")
     for command in ("recount", "recount_interactions", "verify_feeds"):
         print(releases.manage(release, command).strip())
     return 0

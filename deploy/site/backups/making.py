@@ -20,6 +20,7 @@ SCRATCH = "socialsite_verify"
 STAMP = "%Y%m%dT%H%M%SZ"
 MANIFEST = "manifest.json"
 UNTIL = "until"
+LISTED = "media"
 FORMAT = 1
 
 
@@ -55,28 +56,29 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
     """Make a full back-up and return its name. It is complete once it has its manifest."""
     begun = now()
     name = f"full/{begun.strftime(STAMP)}"
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "begun": begun.isoformat(),
-        "lineage": state.lineage,
-    }
+    manifest: dict[str, Any] = {"format": FORMAT, "begun": begun.isoformat()}
     with work_directory() as work:
         dump = work / f"database{seal.suffix}"
         position = site.database.dump(dump, seal)
         if position is not None:
             manifest |= {"log": position.file, "offset": position.offset}
         # Uploads of the dump are on the disk: their rows are written after them.
-        copy_media(site, target, seal, state)
-        listed = work / "media"
-        listed.write_text("".join(f"{upload}\n" for upload in sorted(state.media)))
+        with state.locked():
+            manifest["lineage"] = state.lineage
+            copy_media(site, target, seal, state)
+            listed = work / LISTED
+            listed.write_text("".join(f"{upload}\n" for upload in sorted(state.media)))
+            # From here on only uploads that still exist count as copied.
+            state.media &= set(uploads(site.media))
         packed = work / "settings.tar"
         with tarfile.open(packed, "w") as archive:
             for path in (*site.settings, site.data_dir / "keys.json"):
                 if path.exists():
                     archive.add(path, path.name)
-        for plain in (listed, packed):
-            sealed = work / f"{plain.name}{seal.suffix}"
-            flow(seal.closing(), source=plain, target=sealed)
+        # The names of uploads are random, and are read again without a private key.
+        for plain, how in ((listed, Seal()), (packed, seal)):
+            sealed = work / f"{plain.name}{how.suffix}"
+            flow(how.closing(), source=plain, target=sealed)
             target.put(sealed, f"{name}/{sealed.name}")
         target.put(dump, f"{name}/{dump.name}")
         if verify:
@@ -84,9 +86,6 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
         manifest |= {"database": dump.name, "finished": now().isoformat()}
         (work / MANIFEST).write_text(json.dumps(manifest))
         target.put(work / MANIFEST, f"{name}/{MANIFEST}")
-    # From here on only uploads that still exist count as copied.
-    state.media &= set(uploads(site.media))
-    state.write()
     _report(site, target, manifest)
     return name
 
@@ -96,11 +95,11 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
     server = site.database
     if not isinstance(server, Server):
         raise InstallError("SQLite has no log of its writes: make full back-ups")
-    until = now()  # what was committed before is in the files that are complete now
-    files, written = server.rotate_log(state.written)
-    missing = [name for name in files if name not in state.logs]
-    copy_media(site, target, seal, state)
-    with work_directory() as work:
+    with state.locked(), work_directory() as work:
+        until = now()  # what was committed before is in the files that are complete now
+        files, written = server.rotate_log(state.written)
+        missing = [name for name in files if name not in state.logs]
+        copy_media(site, target, seal, state)
         for name in missing:
             copy = server.copy_log(name, work)
             sealed = work / f"{name}{seal.suffix}"
@@ -111,8 +110,7 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
         mark = work / UNTIL
         mark.write_text(until.isoformat())
         target.put(mark, f"log/{state.lineage}/{UNTIL}")
-    state.written, state.logs = written, files
-    state.write()
+        state.written, state.logs = written, files
     return len(missing)
 
 
@@ -166,7 +164,7 @@ def manifests(target: Target) -> dict[str, dict[str, Any]]:
     return found
 
 
-def forget(target: Target, keep: Keep) -> list[str]:
+def forget(target: Target, keep: Keep, state: State) -> list[str]:
     """Delete full back-ups that are too old, and what only they needed; return their names."""
     known = manifests(target)
     kept = chosen(list(known), keep)
@@ -183,7 +181,21 @@ def forget(target: Target, keep: Keep) -> list[str]:
         _, lineage, file = name.split("/")
         if file != UNTIL and (lineage not in first or file.partition(".zst")[0] < first[lineage]):
             target.delete(name)
+    with state.locked():
+        needed = state.media.union(*(_listed(target, name) for name in kept))
+        for name in target.names("media"):
+            if name.removeprefix("media/").partition(".zst")[0] not in needed:
+                target.delete(name)
     return gone
+
+
+def _listed(target: Target, name: str) -> set[str]:
+    """Return the names of the uploads of a full back-up."""
+    with work_directory() as work:
+        sealed, plain = work / "sealed", work / "plain"
+        target.get(f"{name}/{LISTED}{Seal().suffix}", sealed)
+        flow(Seal().opening(sealed.name), source=sealed, target=plain)
+        return set(plain.read_text().splitlines())
 
 
 def chosen(names: Sequence[str], keep: Keep) -> set[str]:

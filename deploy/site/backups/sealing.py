@@ -4,6 +4,7 @@ A recipient is a public key: `age1…` or `ssh-…` for age, anything else is a 
 of a sealed file says how it was made: `database.zst.age`.
 """
 
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +62,14 @@ def flow(
     target: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Run programs as one pipe from a file to a file. Raises InstallError if one of them fails."""
+    """Run programs as one pipe from a file to a file.
+
+    Raises InstallError if one of them is not installed or fails, and FileNotFoundError if `source`
+    is missing.
+    """
+    for program in programs:
+        if shutil.which(program[0]) is None:
+            raise InstallError(f"{program[0]} is not installed: apt-get install {program[0]}")
     with ExitStack() as stack:
         errors = stack.enter_context(tempfile.TemporaryFile())
         before: Any = stack.enter_context(source.open("rb")) if source else subprocess.DEVNULL

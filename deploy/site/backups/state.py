@@ -1,9 +1,11 @@
 """What this machine knows about its back-ups, in a folder that only their owner reads."""
 
+import contextlib
+import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,23 +28,30 @@ class State:
     logs: list[str] = field(default_factory=list)
     media: set[str] = field(default_factory=set)
 
-    @classmethod
-    def read(cls, folder: Path, target: str) -> "State":
-        """Read the state; for another target than the last time it is empty."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state = cls(folder, target)
-        if not (folder / STATE).exists():
-            return state
-        known = json.loads((folder / STATE).read_text())
-        state.lineage = known["lineage"]
-        if known["target"] == target:
-            state.written = known["written"]
-            state.logs = known["logs"]
-            state.media = set((folder / MEDIA).read_text().splitlines())
-        return state
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Read the state, let nobody else change it, and store it at the end.
 
-    def write(self) -> None:
-        """Store the state; a machine that dies meanwhile keeps the old one."""
+        For another target than the last time it begins empty. A machine that dies meanwhile keeps
+        the old state.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._read()
+            yield
+            self._write()
+
+    def _read(self) -> None:
+        if not (self.folder / STATE).exists():
+            return
+        known = json.loads((self.folder / STATE).read_text())
+        self.lineage = known["lineage"]
+        if known["target"] == self.target:
+            self.written, self.logs = known["written"], known["logs"]
+            self.media = set((self.folder / MEDIA).read_text().splitlines())
+
+    def _write(self) -> None:
         self._replace(MEDIA, "".join(f"{name}\n" for name in sorted(self.media)))
         known = {
             "target": self.target,
