@@ -12,7 +12,6 @@ import datetime
 import json
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -20,29 +19,11 @@ from bench.support import harness
 from chaos.machines import installed
 from chaos.machines.nspawn import Machine, missing
 from chaos.machines.visitor import Visitor
+from chaos.machines.writers import Writer, write_until
 
 SETTINGS = ("BUDGETS=0",)
 NAMES = ("anna", "bert", "cyrus")
 TARGET = "TARGET=/shared\n"
-
-
-class Writer(threading.Thread):
-    """Posts as one person, and notes the times of each post that the site acknowledged."""
-
-    def __init__(self, person: Visitor, name: str) -> None:
-        super().__init__(daemon=True)
-        self.person, self.person_name = person, name
-        self.times: dict[str, tuple[float, float]] = {}
-        self.stop = threading.Event()
-
-    def run(self) -> None:
-        """Post until it is stopped."""
-        number = 0
-        while not self.stop.is_set():
-            number += 1
-            text, began = f"{self.person_name} {number}", time.time()
-            if self.person.post(text):
-                self.times[text] = (began, time.time())
 
 
 class Lost:
@@ -51,12 +32,7 @@ class Lost:
     def __init__(self, machine: Machine, options: object) -> None:
         self.machine = machine
         self.seconds: int = getattr(options, "seconds", 0)
-        self.writers: list[Writer] = []
-        for name in NAMES:
-            person = installed.visitor(machine)
-            if not person.sign_up(name):
-                raise SystemExit(f"{name} could not sign up")
-            self.writers.append(Writer(person, name))
+        self.writers = [Writer(installed.visitor(machine), name) for name in NAMES]
         self.ended = self.signed_in(NAMES[0], "firefox")
         self.ended.send("POST", "/api/v1/auth/logout")
         self.later = installed.visitor(machine)
@@ -69,19 +45,15 @@ class Lost:
 
     def live(self) -> float:
         """Back up under writes, and write on; return the moment to restore."""
-        for writer in self.writers:
-            writer.start()
-        self.machine.output("site", "backup")
-        for _ in range(3):
-            time.sleep(self.seconds / 3)
-            self.machine.output("site", "backup", "--log")
-        moment = int(time.time()) + 2
-        while time.time() < moment + 2:
-            time.sleep(0.1)
+        with write_until(self.writers):
+            self.machine.output("site", "backup")
+            for _ in range(3):
+                time.sleep(self.seconds / 3)
+                self.machine.output("site", "backup", "--log")
+            moment = int(time.time()) + 2
+            while time.time() < moment + 2:
+                time.sleep(0.1)
         self.later = self.signed_in(NAMES[1], "chrome")
-        for writer in self.writers:
-            writer.stop.set()
-            writer.join()
         time.sleep(1)
         self.machine.output("site", "backup", "--log")
         return moment
@@ -92,17 +64,17 @@ def compare(machine: Machine, lost: Lost, moment: float) -> list[str]:
     wrong = []
     for writer in lost.writers:
         person = installed.visitor(machine)
-        person.log_in(writer.person_name, "safari")
+        person.log_in(writer.name, "safari")
         found = set(person.all_posts())
         before = {text for text, (_, done) in writer.times.items() if done < moment}
         after = {text for text, (began, _) in writer.times.items() if began >= moment}
-        print(f"{writer.person_name}: {len(before)} before, {len(found)} found", flush=True)
+        print(f"{writer.name}: {len(before)} before, {len(found)} found", flush=True)
         if before - found:
-            wrong.append(f"{len(before - found)} posts of {writer.person_name} are lost")
+            wrong.append(f"{len(before - found)} posts of {writer.name} are lost")
         if after & found:
-            wrong.append(f"{len(after & found)} posts of {writer.person_name} are too new")
+            wrong.append(f"{len(after & found)} posts of {writer.name} are too new")
         if not before or not after:
-            wrong.append(f"{writer.person_name} wrote too little")
+            wrong.append(f"{writer.name} wrote too little")
         for name, old in (("before", writer.person), ("ended", lost.ended), ("later", lost.later)):
             copy = installed.visitor(machine)
             copy.token = old.token
