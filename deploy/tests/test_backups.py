@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -250,59 +250,82 @@ def test_a_back_up_for_a_key_of_gnupg(
         subprocess.run(["gpgconf", "--kill", "all"], check=True)
 
 
+@pytest.fixture
+def day(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that makes it this many days after the first of January."""
+    begin = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+    def set_day(number: float) -> None:
+        monkeypatch.setattr(making, "now", lambda: begin + datetime.timedelta(days=number))
+
+    return set_day
+
+
+LAST = Keep(daily=1, weekly=0, monthly=0)
+
+
 def test_old_back_ups_are_deleted_with_what_only_they_needed(
-    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
+    site: Site, target: Folder, state: State, day: Callable[[float], None]
 ) -> None:
     assert isinstance(site.database, Server)
-    begin = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-    for day in range(3):
-        monkeypatch.setattr(making, "now", lambda day=day: begin + datetime.timedelta(days=day))
+    for number in range(3):
+        day(2 * number)
         making.full(site, target, Seal(), state, verify=False)
-        insert(site.database, day + 2)
+        insert(site.database, number + 2)
         making.log(site, target, Seal(), state)
     before = len(list(target.names("log")))
-    gone = making.forget(target, Keep(daily=1, weekly=0, monthly=0), state)
-    assert gone == ["full/20260101T000000Z", "full/20260102T000000Z"]
-    assert list(making.manifests(target)) == ["full/20260103T000000Z"]
+    gone = making.forget(target, LAST, state)
+    assert gone == ["full/20260101T000000Z", "full/20260103T000000Z"]
+    assert list(making.manifests(target)) == ["full/20260105T000000Z"]
     assert len(list(target.names("log"))) < before
     restore(site, target, Seal())
-    assert not any(target.path.joinpath("full", "20260101T000000Z").glob("*"))
+    assert not (target.path / "full" / "20260101T000000Z").exists()
 
 
-def test_the_newest_of_each_day_week_and_month_stays() -> None:
+def test_a_machine_that_was_installed_anew_deletes_nothing_of_the_lost_one(
+    site: Site, target: Folder, state: State, tmp_path: Path, day: Callable[[float], None]
+) -> None:
+    making.full(site, target, Seal(), state, verify=False)
+    making.log(site, target, Seal(), state)
+    before = set(target.names("."))
+    new = State(tmp_path / "new", str(target))
+    for number in (100, 200):
+        day(number)
+        making.full(site, target, Seal(), new, verify=False)
+    assert len(making.forget(target, LAST, new)) == 1
+    assert before <= set(target.names("."))
+
+
+def test_recent_ones_and_the_newest_of_each_day_week_and_month_stay() -> None:
     start = datetime.datetime(2026, 1, 1, 3, tzinfo=datetime.UTC)
     names = [
         (start + datetime.timedelta(hours=12 * half)).strftime(f"full/{making.STAMP}")
         for half in range(200)
     ]
-    kept = sorted(making.chosen(names, Keep(daily=3, weekly=2, monthly=2)))
+    kept = sorted(making.chosen(names, Keep(daily=4, weekly=2, monthly=2)))
     assert kept == [
         "full/20260331T150000Z",
         "full/20260405T150000Z",
+        "full/20260407T150000Z",
         "full/20260408T150000Z",
+        "full/20260409T030000Z",
         "full/20260409T150000Z",
+        "full/20260410T030000Z",
         "full/20260410T150000Z",
     ]
     assert making.chosen([], Keep()) == set()
 
 
-def test_an_upload_that_is_deleted_later_stays_as_long_as_a_back_up_has_it(
-    site: Site, target: Folder, state: State
+def test_an_upload_that_is_deleted_later_stays_as_long_as_a_back_up_lists_it(
+    site: Site, target: Folder, state: State, day: Callable[[float], None]
 ) -> None:
-    making.full(site, target, Seal(), state, verify=False)
-    (site.media / "ab" / "one.jpg").unlink()
-    time.sleep(1.1)  # a back-up has the name of its second
-    making.full(site, target, Seal(), State(state.folder, str(target)), verify=False)
-    last = Keep(daily=1, weekly=0, monthly=0)
-    assert making.forget(target, last, state)
-    assert restoring.media(site, target, Seal()) == 1  # the last one lists what it found before
-    time.sleep(1.1)
-    (site.media / "ab" / "one.jpg").unlink()
-    for _ in range(2):
+    for number in range(4):
+        day(2 * number)
         making.full(site, target, Seal(), state, verify=False)
-        time.sleep(1.1)
-    making.forget(target, last, state)
-    assert restoring.media(site, target, Seal()) == 0
+        making.forget(target, LAST, state)
+        # The first two list it: it was deleted between them.
+        assert bool(list(target.names("media"))) == (number < 2)
+        (site.media / "ab" / "one.jpg").unlink(missing_ok=True)
 
 
 def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: Folder) -> None:

@@ -21,6 +21,8 @@ STAMP = "%Y%m%dT%H%M%SZ"
 MANIFEST = "manifest.json"
 UNTIL = "until"
 LISTED = "media"
+# Whoever backs up by hand after a mishap must not lose the back-up from before it.
+RECENT = datetime.timedelta(days=2)
 FORMAT = 1
 
 
@@ -165,24 +167,28 @@ def manifests(target: Target) -> dict[str, dict[str, Any]]:
 
 
 def forget(target: Target, keep: Keep, state: State) -> list[str]:
-    """Delete full back-ups that are too old, and what only they needed; return their names."""
-    known = manifests(target)
-    kept = chosen(list(known), keep)
-    gone = [name for name in known if name not in kept]
-    if not gone:
-        return []
-    for name in target.names("full"):
-        if any(name.startswith(f"{old}/") for old in gone):
-            target.delete(name)
-    first: dict[str, str] = {}  # by lineage, the oldest file of the log that a kept back-up needs
-    for name in kept:
-        first.setdefault(known[name]["lineage"], known[name].get("log", ""))
-    for name in target.names("log"):
-        _, lineage, file = name.split("/")
-        if file != UNTIL and (lineage not in first or file.partition(".zst")[0] < first[lineage]):
-            target.delete(name)
+    """Delete full back-ups that are too old, and what only they needed; return their names.
+
+    Those of another lineage stay: a machine that was installed anew, to restore the site, must not
+    delete what it is about to restore.
+    """
     with state.locked():
-        needed = state.media.union(*(_listed(target, name) for name in kept))
+        known = manifests(target)
+        own = [name for name in known if known[name]["lineage"] == state.lineage]
+        kept = chosen(own, keep)
+        gone = [name for name in own if name not in kept]
+        if not gone:
+            return []
+        for name in target.names("full"):
+            if any(name.startswith(f"{old}/") for old in gone):
+                target.delete(name)
+        first = known[min(kept)].get("log", "")  # the oldest file of the log that is needed
+        for name in target.names(f"log/{state.lineage}"):
+            file = name.rpartition("/")[2]
+            if file != UNTIL and file.partition(".zst")[0] < first:
+                target.delete(name)
+        lists = (_listed(target, name) for name in known if name not in gone)
+        needed = state.media.union(*lists)
         for name in target.names("media"):
             if name.removeprefix("media/").partition(".zst")[0] not in needed:
                 target.delete(name)
@@ -199,13 +205,16 @@ def _listed(target: Target, name: str) -> set[str]:
 
 
 def chosen(names: Sequence[str], keep: Keep) -> set[str]:
-    """Return which full back-ups stay: the newest of each of the last days, weeks and months."""
-    times = {name: datetime.datetime.strptime(name, f"full/{STAMP}") for name in names}  # noqa: DTZ007
-    kept = {max(names)} if names else set()
+    """Return which full back-ups stay: all of the last two days before the newest one, and the
+    newest of each of the last days, weeks and months.
+    """
+    times = {
+        name: datetime.datetime.strptime(name, f"full/{STAMP}").replace(tzinfo=datetime.UTC)
+        for name in sorted(names)
+    }
+    kept = {name for name, time in times.items() if max(times.values()) - time < RECENT}
     for number, period in ((keep.daily, "%Y-%j"), (keep.weekly, "%G-%V"), (keep.monthly, "%Y-%m")):
-        newest: dict[str, str] = {}
-        for name in sorted(names):
-            newest[times[name].strftime(period)] = name
+        newest = {time.strftime(period): name for name, time in times.items()}
         kept |= set(sorted(newest.values())[-number:] if number else ())
     return kept
 
