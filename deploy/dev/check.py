@@ -64,6 +64,11 @@ def checks(data_dir: Path) -> list[Check]:
             embedded,
         ),
         Check(
+            "migrations fit the version before",
+            python("-m", "deploy.dev.migration_rules"),
+            embedded,
+        ),
+        Check(
             "settings of a real site",
             python("manage.py", "check", "--deploy", "--fail-level", "WARNING"),
             production,
