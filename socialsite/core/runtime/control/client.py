@@ -49,21 +49,18 @@ def run(argv: Sequence[str], execute: Callable[[Sequence[str]], None]) -> None:
 def _beside(argv: Sequence[str], where: Place, error: embedded.AlreadyRunning) -> str | int:
     """Return the exit code of the command in the site, or the reason why it cannot run."""
     if where is Place.NOWHERE:
-        return f"{refusal(argv[1])} {error}"
-    try:
-        sock = _connect()
-    except OSError as failure:
-        return f"cannot reach the site ({failure}). {error}"
+        return f"{refusal(argv[1])} A process is {error}"
+    sock = _connect()
     if sock is None:
         return (
-            f"{error} The process takes no commands now: it is another command, or a site that"
+            f"A process is {error} It takes no commands now: it is another command, or a site that"
             " starts or stops. Try again when it has ended, or when the site is ready."
         )
     return _Command(sock).run(argv)
 
 
 def _connect() -> socket.socket | None:
-    """Return a connection to the site, or None if none listens."""
+    """Return a connection to the site, or None if none listens; raises SystemExit if refused."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with wire.address(Path(settings.DATA_DIR)) as (address, _):
@@ -71,9 +68,12 @@ def _connect() -> socket.socket | None:
     except (FileNotFoundError, ConnectionRefusedError):
         sock.close()
         return None
-    except OSError:
-        sock.close()
-        raise
+    except OSError as error:
+        path = Path(settings.DATA_DIR) / wire.NAME
+        raise SystemExit(
+            f"The site cannot be reached at {path}: {error.strerror}. Run the command with the"
+            " account of the site, or stop the site first."
+        ) from None
     return sock
 
 
