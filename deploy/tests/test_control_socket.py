@@ -80,7 +80,8 @@ class Site:
         if argv:
             ttys = dict.fromkeys(("stdin", "stdout", "stderr"), False)
             request = {"argv": ["manage.py", *argv], "cwd": "/", "ttys": ttys}
-            wire.send(sock, wire.Kind.REQUEST, json.dumps(request))
+            with contextlib.suppress(BrokenPipeError):  # refused already: the answer says why
+                wire.send(sock, wire.Kind.REQUEST, json.dumps(request))
         return sock
 
 
