@@ -9,19 +9,16 @@ SOURCES = frozenset(("compilemessages", "makemessages", "makemigrations", "spect
 
 
 def main() -> None:
-    """Run one management command; in the embedded mode one that writes needs the site's lock."""
+    """Run one management command, here or inside the embedded site that runs."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     from django.core.management import execute_from_command_line
 
-    from socialsite.core.runtime import data_dir, embedded
+    from socialsite.core.runtime import data_dir
+    from socialsite.core.runtime.control import client
 
     if not SOURCES.intersection(sys.argv[1:2]):
         os.umask(data_dir.UMASK)
-    try:
-        with embedded.command_line(sys.argv):
-            execute_from_command_line(sys.argv)
-    except embedded.AlreadyRunning as error:
-        raise SystemExit(str(error)) from None
+    client.run(sys.argv, execute_from_command_line)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from accounts.models import TokenVersion, User
+from socialsite.core import db
 
 SEEN_EVERY = timedelta(minutes=5)
 
@@ -18,5 +19,6 @@ def touch(user_id: int, client: str, last_seen: datetime) -> None:
     if now - last_seen < SEEN_EVERY:
         return
     since = {"last_seen__lt": now - SEEN_EVERY}
-    TokenVersion.objects.filter(user=user_id, client=client, **since).update(last_seen=now)
-    User.objects.filter(pk=user_id, **since).update(last_seen=now)
+    with db.spare_write():
+        TokenVersion.objects.filter(user=user_id, client=client, **since).update(last_seen=now)
+        User.objects.filter(pk=user_id, **since).update(last_seen=now)

@@ -1,6 +1,5 @@
 """Helpers of the account commands: reading a password, printing errors."""
 
-import getpass
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from contextlib import contextmanager
 from django.core.management.base import CommandError
 
 from socialsite.core.errors import AppError
+from socialsite.core.runtime.control import caller
 
 
 def new_password(name: str) -> str:
@@ -17,8 +17,8 @@ def new_password(name: str) -> str:
     """
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
-    first = getpass.getpass(f"New password of {name}: ")
-    if getpass.getpass("Again: ") != first:
+    first = caller.hidden_line(f"New password of {name}: ")
+    if caller.hidden_line("Again: ") != first:
         raise CommandError("The two passwords differ. Nothing was changed.")
     return first
 

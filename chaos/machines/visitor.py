@@ -98,7 +98,7 @@ class Visitor:
         """Return the texts of the home feed down to its end, the newest first."""
         texts, cursor = list[str](), ""
         while True:
-            page = self.get(f"/api/v1/feed?size=50{cursor}").json
+            page = self.get(f"/api/v1/feed?size=20{cursor}").json
             texts += [item["content"] for item in page["items"]]
             if not page["next"]:
                 return texts

@@ -140,6 +140,8 @@ def _init_file(runtime: Path, password: str, account: str | None) -> Path:
         f"CREATE DATABASE IF NOT EXISTS {DATABASE_NAME} {COLLATION};\n"
         f"CREATE OR REPLACE USER '{DATABASE_USER}'@'{LOOPBACK}' IDENTIFIED BY '{password}';\n"
         f"GRANT ALL ON *.* TO '{DATABASE_USER}'@'{LOOPBACK}';\n"
+        # A read-only database must be so for the site. MySQL takes this line for a comment.
+        f"/*M!100502 REVOKE READ ONLY ADMIN ON *.* FROM '{DATABASE_USER}'@'{LOOPBACK}' */;\n"
     )
     chown(init, account)
     return init

@@ -6,6 +6,7 @@ from pathlib import Path
 from deploy.services.site_processes import ROLES, http_answers
 from deploy.site import layout, releases
 from deploy.site.machine import InstallError, Machine, run, succeeds
+from deploy.site.units import GUARD_UNIT
 
 HEALTH_SECONDS = 30
 
@@ -58,6 +59,9 @@ def start(machine: Machine, *, restart: bool) -> None:
             machine.run("systemctl", "start", unit)
         if role.answers and not _answers(role.name):
             raise InstallError(f"{unit} does not answer; see: journalctl -u {unit}")
+    if restart and is_active(GUARD_UNIT):
+        machine.run("systemctl", "restart", GUARD_UNIT)
+    machine.enabled(GUARD_UNIT)
     if not is_active(layout.NGINX_UNIT):
         machine.run("systemctl", "start", layout.NGINX_UNIT)
     elif layout.NGINX_CONFIG in machine.files:

@@ -105,6 +105,26 @@ Wants=mariadb.service redis-server@{cache}.service redis-server@{broker}.service
 WantedBy=multi-user.target
 """
 
+GUARD_UNIT = "socialsite-guard.service"
+GUARD = """\
+# Written by the installation of socialsite.
+[Unit]
+Description=socialsite: refuses writes before the disk of the database is full
+After=mariadb.service
+PartOf={target}
+
+[Service]
+WorkingDirectory={current}
+ExecStart=/usr/bin/python3 -m deploy.site.guard
+RuntimeDirectory=socialsite-guard
+RuntimeDirectoryPreserve=restart
+Restart=always
+RestartSec=2s
+{hardening}
+[Install]
+WantedBy={target}
+"""
+
 # Back-ups run as root, who reads the database by its socket and all uploads.
 BACKUP = """\
 # Written by the installation of socialsite.
@@ -174,6 +194,12 @@ def write(machine: Machine) -> None:
         work=layout.NGINX_WORK.name,
         hardening=HARDENING.format(capabilities="CAP_NET_BIND_SERVICE", system_calls="~@resources"),
         **values,
+    )
+    texts[GUARD_UNIT] = GUARD.format(
+        current=layout.CURRENT,
+        # Root, whom the database knows by its socket; without any of root's other rights.
+        hardening=HARDENING.format(capabilities="", system_calls="~@resources"),
+        target=layout.TARGET,
     )
     texts[layout.TARGET] = TARGET.format(**values)
     for name, (title, option, when, delay) in BACKUPS.items():

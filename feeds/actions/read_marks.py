@@ -53,9 +53,10 @@ def mark_first_page_read(
     mark = orjson.dumps([*newest, since, *shown])
     if mark == known:
         return
-    if known is not None or (*newest, shown, since) not in _read_state(viewer_id):
-        mark_read(viewer_id, newest, shown, since)
-    cache.store_mark(viewer_id, mark)
+    with db.spare_write():
+        if known is not None or (*newest, shown, since) not in _read_state(viewer_id):
+            mark_read(viewer_id, newest, shown, since)
+        cache.store_mark(viewer_id, mark)
 
 
 @compiled

@@ -1,11 +1,11 @@
 """`manage.py verify_erased USER_ID`: looks for what is left of an erased person."""
 
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.erasing import verifying
+from socialsite.core.runtime.control import caller
 
 
 class Command(BaseCommand):
@@ -18,7 +18,9 @@ class Command(BaseCommand):
         parser.add_argument("user_id", type=int)
         parser.add_argument("--name", default="", help="the username that the person had")
         parser.add_argument("--email", default="", help="the address that the person had")
-        parser.add_argument("--logs", nargs="*", type=Path, default=[], help="files or folders")
+        parser.add_argument(
+            "--logs", nargs="*", type=caller.path, default=[], help="files or folders"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print each place; fail if one of them is not allowed."""

@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 # Deadlock, lock wait timeout, record changed since last read (MariaDB 11.6 and later).
 RETRYABLE_MYSQL = {1213, 1205, 1020}
+# The server, or all of MySQL, is read-only.
+READ_ONLY_MYSQL = {1290, 1836}
 ATTEMPTS = 6
 _backoff = random.SystemRandom()
 
@@ -40,6 +42,20 @@ def is_retryable(error: BaseException) -> bool:
         return False
     code = error.args[0] if error.args else None
     return code in RETRYABLE_MYSQL or "database is locked" in str(error)
+
+
+@contextlib.contextmanager
+def spare_write() -> Iterator[None]:
+    """Run a write that a read can do without, outside of transactions.
+
+    While the database is read-only, as before its disk is full, the read goes on without it.
+    """
+    try:
+        yield
+    except OperationalError as error:
+        if not error.args or error.args[0] not in READ_ONLY_MYSQL:
+            raise
+        logger.info("the database is read-only; a write that can be missed was left out")
 
 
 def atomic(function: Callable[P, R]) -> Callable[P, R]:

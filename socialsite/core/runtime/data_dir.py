@@ -23,7 +23,10 @@ SHARED_DIR, SHARED_FILE = 0o2710, 0o640
 # Directories that a web server in front serves.
 SHARED = ("media", "static")
 # The site's own files: nothing else in the directory is changed.
-OWN = ("keys.json", "backup.json", "doctor.json", "lock", "mail", "db.sqlite3*", "beat-schedule*")
+OWN = (
+    *("keys.json", "backup.json", "doctor.json", "lock", "control.sock", "mail"),
+    *("db.sqlite3*", "beat-schedule*"),
+)
 
 
 def secure(data_dir: Path, group: int | None = None) -> None:

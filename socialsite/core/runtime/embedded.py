@@ -1,7 +1,8 @@
 """The embedded mode: one process that is also the Celery worker, guarded by one lock.
 
 - Only one process may use a DATA_DIR, because each process has its own Redis inside. `exclusive`
-  enforces this rule for the server and for management commands that write.
+  enforces this rule for the server and for management commands that write. Beside a running server
+  they run inside it (`socialsite.core.runtime.control`).
 - The worker is a thread, and so is the schedule that it starts. They own no state: work is claimed
   by lease in the database, so killing a process only loses time.
 """
@@ -11,7 +12,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,30 +27,6 @@ logger = logging.getLogger(__name__)
 WORKER_NAME = "embedded@localhost"
 RESTART_SECONDS = 1.0
 STOP_SECONDS = 2.0
-
-# Commands that do not write to the site's data, or take the lock themselves.
-UNLOCKED_COMMANDS = frozenset(
-    (
-        "check",
-        "collectstatic",
-        "compilemessages",
-        "diffsettings",
-        "explain_feed",
-        "fanout",
-        "findstatic",
-        "help",
-        "make_key",
-        "makemessages",
-        "makemigrations",
-        "metrics_token",
-        "serve",
-        "showmigrations",
-        "spectacular",
-        "sqlmigrate",
-        "test",
-        "version",
-    )
-)
 
 _held = 0
 _held_lock = threading.Lock()
@@ -80,17 +57,6 @@ def exclusive() -> Iterator[None]:
             _held -= 1
         if descriptor is not None:
             os.close(descriptor)
-
-
-@contextmanager
-def command_line(argv: Sequence[str]) -> Iterator[None]:
-    """Hold the lock while a `manage.py` command that may write runs; raises AlreadyRunning."""
-    name = argv[1] if len(argv) > 1 else "help"
-    if name in UNLOCKED_COMMANDS or name.startswith("-") or "--help" in argv:
-        yield
-        return
-    with exclusive():
-        yield
 
 
 def _take(path: Path) -> int:

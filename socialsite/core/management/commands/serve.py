@@ -20,6 +20,7 @@ from django.urls import get_resolver
 
 from socialsite.core.http.server.uvicorn_protocols import BoundedHttp, BoundedSocket
 from socialsite.core.runtime import data_dir, embedded, memory
+from socialsite.core.runtime.control.server import ControlServer
 
 logger = logging.getLogger(__name__)
 
@@ -45,19 +46,19 @@ class Command(BaseCommand):
                 " REDIS_URL, or run the full stack (make stack)."
             )
         try:
-            with embedded.exclusive():
-                self._serve()
+            with embedded.exclusive(), ControlServer(settings.DATA_DIR) as control:
+                self._serve(control)
         except embedded.AlreadyRunning as error:
             raise CommandError(str(error)) from None
 
-    def _serve(self) -> None:
+    def _serve(self, control: ControlServer) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _leave)
         listener = self._listen(settings.ENV.HOST, settings.ENV.PORT)
         call_command("migrate", interactive=False, verbosity=0)
         data_dir.secure_all(settings.DATA_DIR, settings.FILES_GROUP)
         server = Server(
-            self._started,
+            lambda: self._started(control),
             uvicorn.Config(
                 "socialsite.asgi:application",
                 http=BoundedHttp,
@@ -83,6 +84,7 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         self.stdout.write("Stopping ...")
+        control.close()
         background.stop()
         # Threads may still be busy (demo data, a task). All their work is in transactions, so the
         # process can exit. Joining them could take too long.
@@ -105,9 +107,10 @@ class Command(BaseCommand):
             ) from None
         return listener
 
-    def _started(self) -> None:
+    def _started(self, control: ControlServer) -> None:
         get_resolver().url_patterns  # noqa: B018  (loads all views)
         memory.settle()
+        control.start()
         name = "demo"
         demo = None
         if settings.ENV.DEMO and name in get_commands():
