@@ -72,12 +72,13 @@ def base() -> Path:
 class Machine:
     """One machine: booted on entering, destroyed on leaving."""
 
-    def __init__(self, name: str, shared: Path | None = None) -> None:
+    def __init__(self, name: str, shared: Path | None = None, *options: str) -> None:
         self.name = f"sst-{name}-{secrets.token_hex(2)}"
         self.root = FOLDER / self.name
         self.namespace = NAMESPACES / self.name
         # A folder of this machine that is /shared there, as a disk of another machine is.
         self.shared = shared
+        self.options = options  # more of them for systemd-nspawn
         self._nspawn: subprocess.Popen[bytes] | None = None
         self._cleanup = contextlib.ExitStack()
 
@@ -117,6 +118,7 @@ class Machine:
                     f"--network-namespace-path={self.namespace}",
                     "--resolv-conf=off",
                     *([f"--bind={self.shared}:/shared"] if self.shared else []),
+                    *self.options,
                     # Refused by default in this version, and part of every Debian kernel.
                     f"--system-call-filter={LANDLOCK}",
                 ],

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from deploy.services.site_processes import PROJECT_DIR, ROLES
-from deploy.site import installing, layout, releases, settings, units
+from deploy.site import guard, installing, layout, releases, settings, units
 from deploy.site.__main__ import parser
 from deploy.site.machine import InstallError, Machine
 from deploy.site.web import Web
@@ -140,6 +140,20 @@ def test_every_role_has_a_hardened_unit(role: Any) -> None:
         assert line in lines
     assert f"User={layout.ACCOUNT}" in lines
     assert ("WatchdogSec=90" in lines) == role.answers
+
+
+def test_writes_are_refused_before_the_disk_is_full_and_until_there_is_room(tmp_path: Path) -> None:
+    assert guard.needed(1000 * guard.MEGABYTE) == guard.LEAST_FREE
+    assert guard.needed(10_000 * guard.MEGABYTE) == 500 * guard.MEGABYTE
+    assert guard.needed(10**15) == guard.MOST_FREE
+    size, limit = 10_000 * guard.MEGABYTE, 500 * guard.MEGABYTE
+    mark = tmp_path / "read-only"
+    found = guard.Guard(tmp_path, mark)
+    assert found.look(limit, size) is None  # an operator may have forbidden writes
+    assert found.look(limit - 1, size) is True
+    mark.touch()
+    assert found.look(limit, size) is True  # the database may have started again
+    assert found.look(int(limit * guard.MARGIN), size) is False
 
 
 def options(*words: str) -> argparse.Namespace:
