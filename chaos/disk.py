@@ -30,6 +30,7 @@ class Trial:
         self.person = installed.visitor(machine)
         if not self.person.sign_up("anna") or not self.person.post("Hello"):
             raise SystemExit("the site does not work")
+        self.check("the feed is read", self.person.feed() == ["Hello"])
 
     def check(self, name: str, right: bool) -> None:
         """Note one fact."""
