@@ -226,6 +226,7 @@ def run(trial: Trial) -> None:
             for name in compose.containers:
                 print(f"--- {name}\n{compose.log(name)[-3000:]}", flush=True)
         trial.timed("end", compose.close)
+        trial.check("every service ends when it is asked to", not compose.killed, compose.killed)
         env_file.unlink()
 
 

@@ -109,6 +109,15 @@ class Container:
                     found.append(int(path.name))
         return sorted(found)
 
+    def commands(self) -> list[str]:
+        """Return the command lines of its processes, shortened."""
+        found = []
+        for number in self.processes():
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{number}/cmdline").read_text().split("\0")
+                found.append(" ".join(words)[:100])
+        return found
+
     def main(self) -> int:
         """Return the id of its main process, 0 if it does not run."""
         for number in self.processes():
@@ -171,6 +180,7 @@ class Compose:
         self.work = FOLDER / self.name
         self.document = read(path, values)
         self.containers: dict[str, Container] = {}
+        self.killed: list[str] = []  # those that did not end in time
         self._cleanup = contextlib.ExitStack()
         self._networks = list(self.document["networks"])
 
@@ -221,7 +231,7 @@ class Compose:
         try:
             process.wait(grace)
         except subprocess.TimeoutExpired:
-            print(f"{container.name} is killed after {grace} s", flush=True)
+            self.killed.append(f"{container.name} with {container.commands()} after {grace} s")
             if leader := container.leader:
                 os.kill(int(leader), signal.SIGKILL)
             process.wait()
