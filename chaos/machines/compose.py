@@ -31,6 +31,7 @@ HONOURED = {
     *("image", "command", "user", "env_file", "environment", "networks", "tmpfs", "volumes"),
     *("healthcheck", "depends_on", "restart", "stop_signal", "stop_grace_period", "read_only"),
     *("cap_drop", "security_opt", "init", "group_add", "ports"),
+    "ulimits",
 }
 WITHOUT_EFFECT = {"pull_policy", "logging"}
 VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?::([-?])([^}]*))?\})")
@@ -119,12 +120,13 @@ class Container:
         return found
 
     def main(self) -> int:
-        """Return the id of its main process, 0 if it does not run."""
-        for number in self.processes():
-            with contextlib.suppress(OSError):
-                text = Path(f"/proc/{number}/status").read_text()
-                if re.search(r"^NSpid:.*\t2$", text, re.MULTILINE):
-                    return number
+        """Return the id of its main process, 0 if it does not run: the first child of its init.
+
+        Its id inside is 2, unless a health check entered before it began.
+        """
+        children = Path(f"/proc/{self.leader or 0}/task/{self.leader}/children")
+        with contextlib.suppress(OSError):
+            return int((children.read_text().split() or ["0"])[0])
         return 0
 
     def as_user(self) -> list[str]:
@@ -366,6 +368,7 @@ class Compose:
         ]
         if options["read_only"]:
             words.append("--read-only")
+        words += [f"--rlimit=RLIMIT_NOFILE={options['ulimits']['nofile']}"]
         words += [f"--tmpfs={item}" for item in options.get("tmpfs", ())]
         for item in options.get("volumes", ()):
             name, path, *mode = item.split(":")

@@ -45,17 +45,24 @@ class Visitor:
         """GET a path."""
         return self.send("GET", path, secure=secure)
 
-    def send(self, method: str, path: str, body: object = None, *, secure: bool = True) -> Answer:
-        """Send a request with its body as JSON. Raises OSError if nothing answers."""
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        secure: bool = True,
+        kind: str = "application/json",
+    ) -> Answer:
+        """Send a request; a body that is not bytes as JSON. Raises OSError if nothing answers."""
         connection = http.client.HTTPConnection(self.domain, timeout=SECONDS)
         connection.sock = self._connect(secure=secure)
-        headers = {"Content-Type": "application/json", **self.headers}
+        headers = {"Content-Type": kind, **self.headers}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         try:
-            connection.request(
-                method, path, json.dumps(body) if body is not None else None, headers
-            )
+            data = json.dumps(body) if not isinstance(body, bytes | None) else body
+            connection.request(method, path, data, headers)
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
         except http.client.HTTPException as error:

@@ -20,7 +20,7 @@ import yaml
 from deploy.services import container, role
 from deploy.services.databases import DATABASE_NAME, DATABASE_USER, MEMORY
 from deploy.services.site_processes import PROJECT_DIR, ROLES, Role
-from deploy.site import databases, layout, releases, settings
+from deploy.site import databases, layout, releases, settings, units
 from socialsite.env import Env
 
 pytestmark = pytest.mark.once
@@ -31,7 +31,7 @@ CONTAINERFILE = (PROJECT_DIR / "Containerfile").read_text()
 OURS = [name for name, service in SERVICES.items() if service["image"] == "socialsite"]
 # Not settings of the site: memory, and the port on this machine.
 OF_COMPOSE = {MEMORY, "CACHE_MEMORY", "PORT", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
-OF_IMAGES = {"DATABASE", "USER", "PASSWORD", "RANDOM_ROOT_PASSWORD", "AUTO_UPGRADE"}
+OF_IMAGES = {"DATABASE", "USER", "PASSWORD", "RANDOM_ROOT_PASSWORD", "ROOT_HOST", "AUTO_UPGRADE"}
 
 
 def options_of_mariadb(lines: list[str]) -> dict[str, str]:
@@ -67,6 +67,7 @@ def test_every_service_is_confined_and_watched(name: str) -> None:
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
+    assert f"LimitNOFILE={service['ulimits']['nofile']}" in units.HARDENING
     assert service["logging"]["options"].keys() == {"max-size", "max-file"}
     assert service.get("user", "10001") not in ("root", "0")
     assert "privileged" not in service
