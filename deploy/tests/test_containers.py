@@ -3,14 +3,13 @@
 `make chaos ARGS="containers"` builds the image and runs all services.
 """
 
-import os
+import queue
 import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -242,15 +241,17 @@ def test_a_worker_is_healthy_when_it_is_ready_and_has_its_broker(
 def test_a_role_that_does_not_answer_is_killed(tmp_path: Path) -> None:
     """A container has no WatchdogSec: its main process ends, and the engine starts it again."""
     uds = tmp_path / "tried.sock"
-    told: list[str] = []
+    told: queue.Queue[str] = queue.Queue()
     with subprocess.Popen([sys.executable, "-c", SERVER, str(uds)]) as process:
-        watcher = threading.Thread(target=role._probe, args=(process, told.append, uds, 1.0))
+        watcher = threading.Thread(target=role._probe, args=(process, told.put, uds, 1.0))
         watcher.start()
-        while "READY=1" not in told:
-            time.sleep(0.05)
-        os.kill(process.pid, signal.SIGUSR1)  # from now on it answers 503
-        assert process.wait(60) == -signal.SIGKILL
-        watcher.join(60)
+        try:
+            assert told.get(timeout=60) == "READY=1"
+            process.send_signal(signal.SIGUSR1)  # from now on it answers 503
+            assert process.wait(60) == -signal.SIGKILL
+        finally:
+            process.kill()
+            watcher.join()
 
 
 SERVER = """
