@@ -30,40 +30,52 @@ class Answer:
 
 
 class Visitor:
-    """A client by http and https of the site `domain`, which trusts `certificate`."""
+    """A client by http and https of the site `domain`, which trusts `certificate`.
 
-    def __init__(self, namespace: Path, domain: str, certificate: Path) -> None:
+    `BehindProxy` is one whose requests a reverse proxy passes on.
+    """
+
+    def __init__(self, namespace: Path, domain: str, certificate: Path | None = None) -> None:
         self.namespace, self.domain = namespace, domain
         self.context = ssl.create_default_context(cafile=certificate)
+        self.headers: dict[str, str] = {}
         self.token = ""
 
     def get(self, path: str, *, secure: bool = True) -> Answer:
         """GET a path."""
         return self.send("GET", path, secure=secure)
 
-    def send(self, method: str, path: str, body: object = None, *, secure: bool = True) -> Answer:
-        """Send a request with its body as JSON. Raises OSError if nothing answers."""
-        port = 443 if secure else 80
-        connection = http.client.HTTPConnection(self.domain, port, timeout=SECONDS)
-        plain = inside(
-            self.namespace, lambda: socket.create_connection(("127.0.0.1", port), SECONDS)
-        )
-        connection.sock = (
-            self.context.wrap_socket(plain, server_hostname=self.domain) if secure else plain
-        )
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        secure: bool = True,
+        kind: str = "application/json",
+    ) -> Answer:
+        """Send a request; a body that is not bytes as JSON. Raises OSError if nothing answers."""
+        connection = http.client.HTTPConnection(self.domain, timeout=SECONDS)
+        connection.sock = self._connect(secure=secure)
+        headers = {"Content-Type": kind, **self.headers}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         try:
-            connection.request(
-                method, path, json.dumps(body) if body is not None else None, headers
-            )
+            data = json.dumps(body) if not isinstance(body, bytes | None) else body
+            connection.request(method, path, data, headers)
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
         except http.client.HTTPException as error:
             raise ConnectionError(str(error)) from error
         finally:
             connection.close()
+
+    def _connect(self, *, secure: bool) -> socket.socket:
+        port = 443 if secure else 80
+        plain = inside(
+            self.namespace, lambda: socket.create_connection(("127.0.0.1", port), SECONDS)
+        )
+        return self.context.wrap_socket(plain, server_hostname=self.domain) if secure else plain
 
     def sign_up(self, username: str) -> bool:
         """Create an account and stay signed in; return whether the site did it."""
@@ -103,3 +115,16 @@ class Visitor:
             if not page["next"]:
                 return texts
             cursor = f"&cursor={page['next']}"
+
+
+class BehindProxy(Visitor):
+    """A client of a site whose nginx a reverse proxy reaches at `address` by http."""
+
+    def __init__(self, namespace: Path, domain: str, address: tuple[str, int], client: str) -> None:
+        super().__init__(namespace, domain)
+        self.address = address
+        # A proxy appends the address that it sees to what the client claims.
+        self.headers = {"X-Forwarded-For": f"192.0.2.66, {client}", "X-Forwarded-Proto": "http"}
+
+    def _connect(self, *, secure: bool) -> socket.socket:
+        return inside(self.namespace, lambda: socket.create_connection(self.address, SECONDS))

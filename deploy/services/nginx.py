@@ -76,8 +76,13 @@ def configuration(
     scheme: str,
     user: str = "",
     tls: Tls | None = None,
+    behind_proxy: bool = False,
 ) -> str:
-    """Return the text of nginx.conf. With `tls` it listens on ports 80 and 443 of `listen`."""
+    """Return the text of nginx.conf. With `tls` it listens on ports 80 and 443 of `listen`.
+
+    With `behind_proxy` only a reverse proxy with a private address reaches it: the last address in
+    X-Forwarded-For, which that proxy wrote, counts as the client's.
+    """
     template = string.Template((Path(__file__).parent / "nginx.conf.tmpl").read_text())
     addresses = [f"{address} backlog=1024" for address in listen]
     if tls:
@@ -88,6 +93,7 @@ def configuration(
         listen=_indented(8, [f"listen {address};" for address in addresses]),
         tls=_indented(8, _certificate(tls)) if tls else "",
         redirect=_redirect(listen, tls) if tls else "",
+        real_address=_indented(4, _real_address()) if behind_proxy else "",
         http=_indented(8, [f"server unix:{uds} max_fails=3 fail_timeout=1s;" for uds in http_uds]),
         sockets=sockets_uds,
         files=files,
@@ -112,6 +118,12 @@ def _certificate(tls: Tls) -> list[str]:
     ]
 
 
+def _real_address() -> list[str]:
+    """Return nginx's lines that take the client's address from the proxy in front."""
+    networks = [f"set_real_ip_from {network};" for network in PRIVATE]
+    return [*networks, "real_ip_header X-Forwarded-For;"]
+
+
 def _redirect(listen: Sequence[str], tls: Tls) -> str:
     """Return nginx's server for http, which redirects to https."""
     return (
@@ -132,6 +144,7 @@ def _indented(blanks: int, lines: Sequence[str]) -> str:
     return f"\n{' ' * blanks}".join(lines)
 
 
+PRIVATE = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1", "fc00::/7")
 CIPHERS = ":".join(
     f"ECDHE-{key}-{cipher}"
     for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305")

@@ -6,16 +6,20 @@ working directory. Links in its path are resolved first, so that a process keeps
 
 - It tells systemd when the role is ready, and again each time that it answers: `WatchdogSec=` of
   the unit ends a process that runs but does not answer. It needs only Python's own library.
+  A container has nobody who does that (`deploy.services.container`): there `run` ends it.
 - SIGTERM and SIGHUP are passed on; the exit code is that of the role.
 """
 
 import contextlib
+import math
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -24,6 +28,10 @@ from deploy.services.site_processes import ROLES, WORKER_READY, Role, http_answe
 
 PROBE_SECONDS = 2.0
 STARTING_SECONDS = 0.1
+# As long as the stack waits before it kills a process (deploy/services/liveness.py).
+SILENT_SECONDS = 90.0
+
+Tell = Callable[[str], None]
 
 
 def notify(text: str) -> None:
@@ -37,8 +45,11 @@ def notify(text: str) -> None:
         sender.sendto(text.encode(), address)
 
 
-def run(role: Role, directory: Path) -> int:
-    """Run the role until it ends and return its exit code."""
+def run(role: Role, directory: Path, tell: Tell = notify, silent_seconds: float = math.inf) -> int:
+    """Run the role until it ends and return its exit code.
+
+    `tell` gets its states. It is killed if it does not answer for `silent_seconds`.
+    """
     release = Path.cwd().resolve()
     command = [str(release / ".venv" / "bin" / "python"), *role.arguments(directory)]
     uds = directory / f"{role.name}.sock"
@@ -56,31 +67,35 @@ def run(role: Role, directory: Path) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, pass_on)
-    watch = partial(_probe, uds=uds) if role.answers else _copy
-    threading.Thread(target=watch, args=(process,), daemon=True).start()
+    watch = partial(_probe, uds=uds, silent_seconds=silent_seconds) if role.answers else _copy
+    threading.Thread(target=watch, args=(process, tell), daemon=True).start()
     code = process.wait()
     return 128 - code if code < 0 else code
 
 
-def _probe(process: subprocess.Popen[bytes], uds: Path) -> None:
+def _probe(process: subprocess.Popen[bytes], tell: Tell, uds: Path, silent_seconds: float) -> None:
     """Report that the role is ready, and that it answers."""
     pause = threading.Event()
     ready = False
+    answered = time.monotonic()
     while process.poll() is None:
         if http_answers(uds):
-            notify("WATCHDOG=1" if ready else "READY=1")
-            ready = True
+            tell("WATCHDOG=1" if ready else "READY=1")
+            ready, answered = True, time.monotonic()
+        elif ready and time.monotonic() - answered > silent_seconds:
+            print("does not answer and is killed", file=sys.stderr, flush=True)
+            process.kill()
         pause.wait(PROBE_SECONDS if ready else STARTING_SECONDS)
 
 
-def _copy(process: subprocess.Popen[bytes]) -> None:
+def _copy(process: subprocess.Popen[bytes], tell: Tell) -> None:
     """Copy the output of a worker, and report that it is ready when it says so."""
     ready = False
     for line in process.stdout or ():
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
         if not ready and WORKER_READY.encode() in line:
-            notify("READY=1")
+            tell("READY=1")
             ready = True
 
 

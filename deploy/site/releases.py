@@ -16,8 +16,8 @@ from deploy.site.machine import InstallError, Machine, run
 
 # Not part of the code: what tools and a development site leave in a checkout.
 LEFT_OUT = (
-    *(".git", ".venv", "data", "__pycache__", "*.pyc", ".*_cache", ".hypothesis", "node_modules"),
-    *(".import_linter_cache", "build", "*.egg-info"),
+    *(".git", ".venv", ".env", "data", "__pycache__", "*.pyc", ".*_cache", ".hypothesis"),
+    *("node_modules", ".import_linter_cache", "build", "*.egg-info"),
 )
 COMPLETE = ".complete"
 KEPT = 3

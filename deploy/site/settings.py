@@ -10,7 +10,9 @@ import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from deploy.services.databases import DATABASE_NAME, DATABASE_USER
 from deploy.site import layout
 from deploy.site.machine import InstallError, Machine
 
@@ -21,6 +23,8 @@ NEW = """\
 # After a change: site reload
 
 """
+# Of a new site, where the defaults of the settings are stricter about names than people expect.
+POLICIES = {"NAME_POLICY": "open", "PASSWORD_POLICY": "asvs"}
 # What an operator looks for first.
 SUGGESTIONS = """
 # Mails: without it they are written to /var/lib/socialsite/mail.
@@ -84,7 +88,7 @@ def site_settings(machine: Machine, site_url: str, domain: str) -> None:
     """Write `site.env`, or change the address in the present one."""
     wanted = {"SITE_URL": site_url, "ALLOWED_HOSTS": domain}
     if not layout.SETTINGS.exists():
-        wanted |= {"NAME_POLICY": "open", "PASSWORD_POLICY": "asvs"}
+        wanted |= POLICIES
         set_values(machine, layout.SETTINGS, wanted, NEW)
         machine.write(layout.SETTINGS, layout.SETTINGS.read_text() + SUGGESTIONS, PRIVATE)
     set_values(machine, layout.SETTINGS, wanted)
@@ -95,22 +99,37 @@ def site_settings(machine: Machine, site_url: str, domain: str) -> None:
 def generated(machine: Machine) -> dict[str, str]:
     """Generate the passwords and keys that `secrets.env` does not have; return all of them."""
     known = read(layout.SECRETS)
-    database, redis = (
+    wanted = new_secrets(
+        database="127.0.0.1:3306",
+        cache=f"unix://:{{password}}@/run/redis-{layout.CACHE}/redis.sock?db=0",
+        broker=f"redis://:{{password}}@127.0.0.1:{BROKER_PORT}/0",
+        known=known,
+    )
+    set_values(machine, layout.SECRETS, wanted | known)
+    return wanted | known
+
+
+def new_secrets(
+    *, database: str, cache: str, broker: str, known: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return passwords and keys of a new site, and the URLs of its services with the passwords.
+
+    `cache` and `broker` are URLs with `{password}`. `known` has passwords that stay.
+    """
+    password, redis = (
         known.get(name) or secrets.token_hex(24) for name in ("DATABASE_PASSWORD", "REDIS_PASSWORD")
     )
-    wanted = {
-        "DATABASE_PASSWORD": database,
+    return {
+        "DATABASE_PASSWORD": password,
         "REDIS_PASSWORD": redis,
-        "DATABASE_URL": f"mysql://socialsite:{database}@127.0.0.1:3306/socialsite",
-        "REDIS_URL": f"unix://:{redis}@/run/redis-{layout.CACHE}/redis.sock?db=0",
-        "BROKER_URL": f"redis://:{redis}@127.0.0.1:{BROKER_PORT}/0",
+        "DATABASE_URL": f"mysql://{DATABASE_USER}:{password}@{database}/{DATABASE_NAME}",
+        "REDIS_URL": cache.format(password=redis),
+        "BROKER_URL": broker.format(password=redis),
         "SECRET_KEY": secrets.token_urlsafe(48),
         "JWT_KEYS": secrets.token_urlsafe(48),
         "METRICS_TOKEN": secrets.token_urlsafe(32),
         "VAPID_PRIVATE_KEY": _vapid(),
     }
-    set_values(machine, layout.SECRETS, wanted | known)
-    return wanted | known
 
 
 # Beside a Redis of Debian that somebody uses for something else.

@@ -1,5 +1,6 @@
 """The systemd units: one for each role, one for nginx, and a target for all."""
 
+from deploy.services.role import SILENT_SECONDS
 from deploy.services.site_processes import ROLES, Role
 from deploy.site import layout, settings
 from deploy.site.machine import Machine
@@ -241,8 +242,7 @@ def role_unit(role: Role) -> str:
         account=layout.ACCOUNT,
         redis=layout.REDIS_ACCOUNT,
         web=layout.WEB_ACCOUNT,
-        # As long as the stack waits before it kills a process (deploy/services/liveness.py).
-        watchdog="WatchdogSec=90\n" if role.answers else "",
+        watchdog=f"WatchdogSec={SILENT_SECONDS:.0f}\n" if role.answers else "",
         data=layout.DATA,
         # ffmpeg is confined by Landlock, and gets limits and a lower priority.
         hardening=HARDENING.format(
