@@ -13,7 +13,6 @@ from collections.abc import Callable
 from bench.support import harness
 from chaos.machines import installed
 from chaos.machines.nspawn import Machine, missing
-from chaos.machines.visitor import Visitor
 from deploy.services.site_processes import ROLES
 
 DIRECTORY = "/var/lib/mysql"
@@ -26,7 +25,7 @@ class Trial:
     """The machine, one person, and what was wrong."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine, self.wrong = machine, list[str]()
+        self.machine, self.wrong, self.accepted = machine, list[str](), ["Hello"]
         self.person = installed.visitor(machine)
         if not self.person.sign_up("anna") or not self.person.post("Hello"):
             raise SystemExit("the site does not work")
@@ -37,6 +36,14 @@ class Trial:
         print(f"{'ok   ' if right else 'WRONG'} {name}", flush=True)
         if not right:
             self.wrong.append(name)
+
+    def refused(self) -> bool:
+        """Post, and return whether the answer is 503 and the code of a site that is busy."""
+        text = f"post {len(self.accepted)}"
+        answer = self.person.send("POST", "/api/v1/posts", {"content": text})
+        if answer.status == 201:
+            self.accepted.append(text)
+        return answer.status == 503 and answer.json["code"] == 21
 
     def fill(self, left_mb: int) -> None:
         """Fill the disk, but for so many MB."""
@@ -58,12 +65,6 @@ class Trial:
         return {
             name: self.machine.output("systemctl", "show", "-P", "MainPID", name) for name in names
         }
-
-
-def refused(person: Visitor) -> bool:
-    """Return whether a post is answered with 503 and the code of a site that is busy."""
-    answer = person.send("POST", "/api/v1/posts", {"content": "Never"})
-    return answer.status == 503 and answer.json["code"] == 21
 
 
 def wait(condition: Callable[[], bool]) -> bool:
@@ -88,18 +89,16 @@ def main() -> int:
         trial = Trial(machine)
         before = trial.processes()
         trial.fill(ALMOST_MB)
-        trial.check(
-            "writes are refused when it is almost full", wait(lambda: refused(trial.person))
-        )
+        trial.check("writes are refused when it is almost full", wait(trial.refused))
         log = machine.output("journalctl", "-u", "socialsite-guard", "--no-pager")
         trial.check("the log says why", "MB free: writes are refused now" in log)
         trial.check("reads go on", trial.reads(options.seconds))
         trial.fill(0)
         trial.check("reads go on when it is full", trial.reads(options.seconds))
-        trial.check("writes are still refused", refused(trial.person))
+        trial.check("writes are still refused", trial.refused())
         machine.output("rm", FILL)
-        trial.check("writes work again", wait(lambda: trial.person.post("Again")))
-        trial.check("nothing was lost", trial.person.feed() == ["Again", "Hello"])
+        trial.check("writes work again", wait(lambda: not trial.refused()))
+        trial.check("nothing was lost", trial.person.feed() == trial.accepted[::-1])
         trial.check("nothing had to start again", trial.processes() == before)
         failed = machine.output("systemctl", "--failed", "--no-legend").strip()
         trial.check(f"no unit failed {failed}", not failed)

@@ -3,12 +3,15 @@
 import time
 from pathlib import Path
 
-from deploy.services.site_processes import ROLES, http_answers
+from deploy.services.site_processes import HTTP, ROLES, http_answers
 from deploy.site import layout, releases
 from deploy.site.machine import InstallError, Machine, run, succeeds
 from deploy.site.units import GUARD_UNIT
 
 HEALTH_SECONDS = 30
+# After a failure nginx tries a worker again when two seconds have passed (`fail_timeout=1s`, in
+# whole seconds). The next worker may stop only when the last one gets requests again.
+REST_SECONDS = 4
 
 
 def switch(machine: Machine, release: Path) -> None:
@@ -59,6 +62,8 @@ def start(machine: Machine, *, restart: bool) -> None:
             machine.run("systemctl", "start", unit)
         if role.answers and not _answers(role.name):
             raise InstallError(f"{unit} does not answer; see: journalctl -u {unit}")
+        if restart and role.name in HTTP:
+            time.sleep(REST_SECONDS)
     if restart and is_active(GUARD_UNIT):
         machine.run("systemctl", "restart", GUARD_UNIT)
     machine.enabled(GUARD_UNIT)

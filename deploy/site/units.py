@@ -62,7 +62,7 @@ TimeoutStartSec=120
 {watchdog}Restart=always
 RestartSec=500ms
 KillMode=mixed
-TimeoutStopSec=20
+TimeoutStopSec={stop_seconds}
 ReadWritePaths={data} {run}
 {hardening}
 [Install]
@@ -243,6 +243,8 @@ def role_unit(role: Role) -> str:
         redis=layout.REDIS_ACCOUNT,
         web=layout.WEB_ACCOUNT,
         watchdog=f"WatchdogSec={SILENT_SECONDS:.0f}\n" if role.answers else "",
+        # A worker first ends the tasks that it runs.
+        stop_seconds=20 if role.answers else 60,
         data=layout.DATA,
         # ffmpeg is confined by Landlock, and gets limits and a lower priority.
         hardening=HARDENING.format(
