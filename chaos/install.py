@@ -115,6 +115,31 @@ def use(trial: Trial) -> None:
     trial.check("the post is in the feed", site.feed() == ["Hello"], site.feed())
 
 
+def upload(trial: Trial, site: visitor.Visitor) -> None:
+    """Upload a picture and a video, both made by the machine's own ffmpeg."""
+    machine = trial.machine
+    source = ("-loglevel", "error", "-f", "lavfi", "-i", "testsrc=duration=1:size=320x240:rate=10")
+    machine.output("ffmpeg", *source, "-frames:v", "1", "/root/picture.png")
+    machine.output("ffmpeg", *source, "-pix_fmt", "yuv420p", "/root/video.mp4")
+    answer = send_file(machine, site, "/api/v1/media", "picture.png", "image/png")
+    trial.check("a picture is taken", answer.status == 201, answer.body)
+    answer = send_file(machine, site, "/api/v1/media/videos", "video.mp4", "video/mp4")
+    trial.check("a video is taken", answer.status == 201, answer.body)
+    address = f"/api/v1/media/videos/{answer.json.get('id')}"
+    converted = wait(lambda: site.get(address).json.get("state") == "ready")
+    trial.check("the video is converted", converted, site.get(address).body)
+
+
+def send_file(
+    machine: Machine, site: visitor.Visitor, path: str, name: str, kind: str
+) -> visitor.Answer:
+    """Send a file of the machine as a form."""
+    head = f'--part\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+    content = (machine.root / "root" / name).read_bytes()
+    form = f"{head}Content-Type: {kind}\r\n\r\n".encode() + content + b"\r\n--part--\r\n"
+    return site.send("POST", path, form, kind="multipart/form-data; boundary=part")
+
+
 def kill_each(trial: Trial, site: visitor.Visitor) -> None:
     """Kill each process; the site answers on, and systemd starts it again."""
     for role in (*(role.name for role in ROLES), "nginx"):
@@ -205,6 +230,7 @@ def main() -> int:
             use(trial)
             site = trial.site()
             site.log_in("newcomer")
+            upload(trial, site)
             kill_each(trial, site)
             change(trial, site)
             for _ in range(options.reboots):

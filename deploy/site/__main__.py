@@ -67,7 +67,7 @@ def main() -> int:
         if os.geteuid() != 0 and getattr(options, "data_dir", None) is None:
             raise InstallError(f"Only root can do this: sudo site {options.command}")
         return run(options)
-    except InstallError as error:
+    except (InstallError, OSError) as error:
         print(f"site: {error}", file=sys.stderr)
         return 1
 
@@ -82,14 +82,14 @@ def run(options: argparse.Namespace) -> int:
             return _report(installing.install(options), "The site is at")
         case "status":
             lines, well = running.status()
-            print("\n".join([f"address  {installing.stored_web().url}/", *lines]))
+            print("\n".join([f"address  {web.stored().url}/", *lines]))
             return 0 if well else 1
         case "reload":
-            web.configure(machine, installing.stored_web())
+            web.configure(machine, web.stored())
             running.start(machine, restart=True)
             running.reload_nginx(machine)
         case "reload-certificate":
-            web.fetch_certificate(machine, installing.stored_web())
+            web.fetch_certificate(machine, web.stored())
             running.reload_nginx(machine)
         case "update":
             running.switch(machine, releases.install(machine, Path(options.source).resolve()))
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 def _report(machine: Machine, text: str) -> int:
     if not machine.changes:
         print("Nothing was changed.")
-    print(f"{text} {installing.stored_web().url}/")
+    print(f"{text} {web.stored().url}/")
     return 0
 
 

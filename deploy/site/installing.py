@@ -4,14 +4,12 @@ import argparse
 import dataclasses
 import re
 from pathlib import Path
-from typing import Any
 
 from deploy.site import databases, layout, releases, running, settings, units
 from deploy.site import web as web_server
 from deploy.site.machine import InstallError, Machine
 from deploy.site.web import Web
 
-FIELDS = tuple(field.name for field in dataclasses.fields(Web))
 LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 DOMAIN = re.compile(rf"{LABEL}(\.{LABEL})*")
 COMMAND = f"""\
@@ -26,16 +24,28 @@ def install(options: argparse.Namespace) -> Machine:
     machine = Machine()
     web = chosen(options)
     machine.directory(layout.ETC, 0o755)
+    former = web_server.stored()
     store(machine, web)
+    try:
+        _install(machine, web, Path(options.source))
+    except InstallError:
+        if former != web:
+            store(machine, former)
+        raise
+    return machine
+
+
+def _install(machine: Machine, web: Web, source: Path) -> None:
     machine.account(layout.ACCOUNT, layout.DATA, [layout.REDIS_ACCOUNT, layout.WEB_ACCOUNT])
     for path, mode in ((layout.OPT, 0o755), (layout.RELEASES, 0o755)):
         machine.directory(path, mode)
+    machine.directory(layout.BACKUPS, 0o700)
     machine.directory(layout.DATA, 0o710, layout.ACCOUNT, layout.WEB_ACCOUNT)
     secrets = settings.generated(machine)
     settings.site_settings(machine, web.url, web.domain)
     databases.database(machine, secrets["DATABASE_PASSWORD"])
     databases.redis(machine, secrets["REDIS_PASSWORD"])
-    release = releases.install(machine, Path(options.source))
+    release = releases.install(machine, source)
     units.write(machine)
     web_server.configure(machine, web)
     machine.write(layout.COMMAND, COMMAND, 0o755)
@@ -49,7 +59,6 @@ def install(options: argparse.Namespace) -> Machine:
         machine.enabled(timer)
     if not (layout.DATA / "backup.json").exists():
         machine.run("systemctl", "start", "--no-block", "socialsite-backup.service")
-    return machine
 
 
 def chosen(options: argparse.Namespace) -> Web:
@@ -57,10 +66,9 @@ def chosen(options: argparse.Namespace) -> Web:
 
     Raises InstallError if they say too little or contradict each other.
     """
-    known = stored_web()
-    given = {
-        name: value for name in FIELDS if (value := getattr(options, name)) not in (None, False)
-    }
+    known = web_server.stored()
+    answers = {name: getattr(options, name) for name in web_server.FIELDS}
+    given = {name: value for name, value in answers.items() if value not in (None, False)}
     if len({"http_only", "acme_email", "certificate"} & given.keys()) > 1:
         raise InstallError("Only one of --certificate, --acme and --http-only is possible")
     sources = ("certificate", "key", "acme_email", "acme_server", "http_only")
@@ -71,7 +79,7 @@ def chosen(options: argparse.Namespace) -> Web:
         raise InstallError("Give the name of the site: --domain social.example.org")
     if bool(web.certificate) != bool(web.key):
         raise InstallError("A certificate and its key go together: --certificate PATH --key PATH")
-    for path in filter(None, (web.certificate, web.key)):
+    for path in filter(None, (options.certificate, options.key)):
         if not Path(path).is_file():
             raise InstallError(f"{path} is not there")
     if not (web.https or web.http_only):
@@ -86,10 +94,3 @@ def store(machine: Machine, web: Web) -> None:
     """Keep how the site is reached for the next installation."""
     values = {name.upper(): str(value or "") for name, value in dataclasses.asdict(web).items()}
     settings.set_values(machine, layout.INSTALL, values)
-
-
-def stored_web() -> Web:
-    """Return how the site of this machine is reached; everything empty before the first time."""
-    known = settings.read(layout.INSTALL)
-    values: dict[str, Any] = {name: known.get(name.upper(), "") for name in FIELDS}
-    return Web(**{**values, "http_only": bool(values["http_only"])})

@@ -19,10 +19,12 @@ SETTINGS = ETC / "site.env"  # the operator's
 SECRETS = ETC / "secrets.env"  # generated
 INSTALL = ETC / "install.env"  # the options of the last `deploy/install`
 BACKUP = ETC / "backup.env"  # where back-ups go, the operator's
+RESTORING = ETC / "restoring"  # while it exists the data is incomplete, and nothing starts
 TLS = ETC / "tls"
 NGINX_CONFIG = ETC / "nginx.conf"
 
 DATA = Path("/var/lib/socialsite")
+BACKUPS = Path("/var/backups/socialsite")  # the first target
 CHALLENGES = Path("/var/lib/socialsite-acme")
 RUN = Path("/run/socialsite")  # sockets of the HTTP workers
 NGINX_WORK = Path("/run/socialsite-nginx")

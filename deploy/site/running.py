@@ -4,14 +4,12 @@ import time
 from pathlib import Path
 
 from deploy.services.site_processes import HTTP, ROLES, http_answers
-from deploy.site import layout, releases
+from deploy.site import layout, releases, units, web
 from deploy.site.machine import InstallError, Machine, run, succeeds
-from deploy.site.units import GUARD_UNIT
 
 HEALTH_SECONDS = 30
-# After a failure nginx tries a worker again when two seconds have passed (`fail_timeout=1s`, in
-# whole seconds). The next worker may stop only when the last one gets requests again.
-REST_SECONDS = 4
+# Requests that a worker has when nginx sends it no more, are answered within this time.
+DRAIN_SECONDS = 2
 
 
 def switch(machine: Machine, release: Path) -> None:
@@ -56,21 +54,37 @@ def start(machine: Machine, *, restart: bool) -> None:
         releases.manage(release, "check")  # a bad setting must not stop what runs
     for role in ROLES:
         unit = layout.unit_of(role.name)
-        if restart and is_active(unit):
-            machine.run("systemctl", "restart", unit)
-        elif not is_active(unit):
+        if not is_active(unit):
             machine.run("systemctl", "start", unit)
+        elif restart and role.name in HTTP:
+            _replace_http(machine, role.name)
+        elif restart:
+            machine.run("systemctl", "restart", unit)
         if role.answers and not _answers(role.name):
             raise InstallError(f"{unit} does not answer; see: journalctl -u {unit}")
-        if restart and role.name in HTTP:
-            time.sleep(REST_SECONDS)
-    if restart and is_active(GUARD_UNIT):
-        machine.run("systemctl", "restart", GUARD_UNIT)
-    machine.enabled(GUARD_UNIT)
+    if restart and is_active(units.GUARD_UNIT):
+        machine.run("systemctl", "restart", units.GUARD_UNIT)
+    machine.enabled(units.GUARD_UNIT)
     if not is_active(layout.NGINX_UNIT):
         machine.run("systemctl", "start", layout.NGINX_UNIT)
-    elif layout.NGINX_CONFIG in machine.files:
+    elif machine.files & {layout.NGINX_CONFIG, web.CERTIFICATE, web.KEY}:
         reload_nginx(machine)
+
+
+def _replace_http(machine: Machine, name: str) -> None:
+    """Start an HTTP worker again, which gets no requests meanwhile."""
+    reached = web.stored()
+    served = is_active(layout.NGINX_UNIT)
+    if served:
+        web.configure(machine, reached, without=name)
+        reload_nginx(machine)
+        time.sleep(DRAIN_SECONDS)
+    try:
+        machine.run("systemctl", "restart", layout.unit_of(name))
+    finally:
+        web.configure(machine, reached)
+        if served:
+            reload_nginx(machine)
 
 
 def stop(machine: Machine) -> None:
@@ -101,16 +115,25 @@ def status() -> tuple[list[str], bool]:
     """Return lines that describe what runs, and whether all is well."""
     release = releases.current()
     lines, well = [f"release  {release}"], True
-    units = [layout.unit_of(role.name) for role in ROLES] + [layout.NGINX_UNIT, "mariadb.service"]
-    units += [f"redis-server@{name}.service" for name in (layout.CACHE, layout.BROKER)]
+    names = [layout.unit_of(role.name) for role in ROLES] + [layout.NGINX_UNIT, "mariadb.service"]
+    names += [f"redis-server@{name}.service" for name in (layout.CACHE, layout.BROKER)]
     shown = ("ActiveState", "SubState", "ActiveEnterTimestamp", "NRestarts", "MemoryCurrent")
-    for unit in units:
+    for unit in names:
         text = run("systemctl", "show", unit, *(f"--property={name}" for name in shown))
         found = dict(line.split("=", 1) for line in text.splitlines())
         well = well and found["ActiveState"] == "active"
         lines.append(
             f"{unit:42} {found['ActiveState']} ({found['SubState']})"
             f" since {found['ActiveEnterTimestamp'] or '-'}, {found['NRestarts']} restarts"
+        )
+    for unit in units.backups():
+        if succeeds("systemctl", "--quiet", "is-failed", unit):
+            well = False
+            lines.append(f"{unit:42} FAILED; see: journalctl -u {unit}")
+    if layout.RESTORING.exists():
+        well = False
+        lines.append(
+            "A restoration did not end, so the site stays stopped: run `site restore` again"
         )
     for role in ROLES:
         if role.answers:

@@ -27,7 +27,7 @@ RemoveIPC=yes
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
 RestrictNamespaces=yes
 RestrictRealtime=yes
-RestrictSUIDSGID=yes
+RestrictSUIDSGID={set_group_id}
 LockPersonality=yes
 MemoryDenyWriteExecute=yes
 SystemCallArchitectures=native
@@ -38,7 +38,8 @@ SystemCallErrorNumber=EPERM
 LimitNOFILE=65536
 """
 
-LANDLOCK = "landlock_create_ruleset landlock_add_rule landlock_restrict_self"
+# What confines ffmpeg: Landlock, and setpriv, which drops rights.
+CONFINING = "landlock_create_ruleset landlock_add_rule landlock_restrict_self capset"
 
 ROLE = """\
 # Written by the installation of socialsite. Changes belong into a drop-in: systemctl edit {unit}
@@ -47,6 +48,7 @@ Description=socialsite: {title}
 After=network.target mariadb.service redis-server@{cache}.service redis-server@{broker}.service
 PartOf={target}
 StartLimitIntervalSec=0
+ConditionPathExists=!{restoring}
 
 [Service]
 Type=notify
@@ -63,6 +65,7 @@ TimeoutStartSec=120
 RestartSec=500ms
 KillMode=mixed
 TimeoutStopSec={stop_seconds}
+SuccessExitStatus=143
 ReadWritePaths={data} {run}
 {hardening}
 [Install]
@@ -133,6 +136,7 @@ BACKUP = """\
 Description=socialsite: {title}
 After=mariadb.service
 Requires=mariadb.service
+ConditionPathExists=!{restoring}
 
 [Service]
 Type=oneshot
@@ -193,18 +197,22 @@ def write(machine: Machine) -> None:
         unit=layout.NGINX_UNIT,
         config=layout.NGINX_CONFIG,
         work=layout.NGINX_WORK.name,
-        hardening=HARDENING.format(capabilities="CAP_NET_BIND_SERVICE", system_calls="~@resources"),
+        hardening=HARDENING.format(
+            capabilities="CAP_NET_BIND_SERVICE", system_calls="~@resources", set_group_id="yes"
+        ),
         **values,
     )
     texts[GUARD_UNIT] = GUARD.format(
         current=layout.CURRENT,
         # Root, whom the database knows by its socket; without any of root's other rights.
-        hardening=HARDENING.format(capabilities="", system_calls="~@resources"),
+        hardening=HARDENING.format(capabilities="", system_calls="~@resources", set_group_id="yes"),
         target=layout.TARGET,
     )
     texts[layout.TARGET] = TARGET.format(**values)
     for name, (title, option, when, delay) in BACKUPS.items():
-        texts[f"{name}.service"] = BACKUP.format(title=title, command=layout.COMMAND, option=option)
+        texts[f"{name}.service"] = BACKUP.format(
+            title=title, command=layout.COMMAND, option=option, restoring=layout.RESTORING
+        )
         texts[f"{name}.timer"] = BACKUP_TIMER.format(title=title, when=when, delay=delay)
     written = [machine.write(layout.UNITS / name, text) for name, text in texts.items()]
     machine.directory(layout.JOURNAL.parent)
@@ -224,6 +232,11 @@ def timers() -> list[str]:
     return [f"{name}.timer" for name in BACKUPS]
 
 
+def backups() -> list[str]:
+    """Return the names of the units that back up."""
+    return [f"{name}.service" for name in BACKUPS]
+
+
 def role_unit(role: Role) -> str:
     """Return the unit of a role."""
     fixed = "".join(f"Environment={name}={value}\n" for name, value in settings.fixed().items())
@@ -240,14 +253,17 @@ def role_unit(role: Role) -> str:
         secrets=layout.SECRETS,
         settings=layout.SETTINGS,
         account=layout.ACCOUNT,
+        restoring=layout.RESTORING,
         redis=layout.REDIS_ACCOUNT,
         web=layout.WEB_ACCOUNT,
         watchdog=f"WatchdogSec={SILENT_SECONDS:.0f}\n" if role.answers else "",
         # A worker first ends the tasks that it runs.
         stop_seconds=20 if role.answers else 60,
         data=layout.DATA,
-        # ffmpeg is confined by Landlock, and gets limits and a lower priority.
+        # ffmpeg also gets limits and a lower priority. Folders of uploads have the setgid bit.
         hardening=HARDENING.format(
-            capabilities="", system_calls=LANDLOCK if role.name == "video" else "~@resources"
+            capabilities="",
+            system_calls=CONFINING if role.name == "video" else "~@resources",
+            set_group_id="no",
         ),
     )

@@ -5,15 +5,17 @@ Encrypt, which Debian's certbot fetches and renews. nginx runs without root's ri
 copies in /etc/socialsite/tls.
 """
 
+import dataclasses
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from deploy.services import nginx
 from deploy.services.site_processes import HTTP
-from deploy.site import layout
-from deploy.site.machine import InstallError, Machine, run
+from deploy.site import layout, settings
+from deploy.site.machine import InstallError, Machine, run, succeeds
 
 CERTIFICATE, KEY = layout.TLS / "certificate.pem", layout.TLS / "key.pem"
 PLACEHOLDER_DAYS = 30
@@ -44,10 +46,24 @@ class Web:
         return f"{'https' if self.https else 'http'}://{self.domain}"
 
 
-def configure(machine: Machine, web: Web) -> None:
-    """Write nginx's configuration with the certificate, which is a placeholder before ACME."""
+FIELDS = tuple(field.name for field in dataclasses.fields(Web))
+
+
+def stored() -> Web:
+    """Return how the site of this machine is reached; everything empty before the first time."""
+    known = settings.read(layout.INSTALL)
+    values: dict[str, Any] = {name: known.get(name.upper(), "") for name in FIELDS}
+    return Web(**{**values, "http_only": bool(values["http_only"])})
+
+
+def configure(machine: Machine, web: Web, *, without: str = "") -> None:
+    """Write nginx's configuration with the certificate, which is a placeholder before ACME.
+
+    `without` names an HTTP worker that is to get no requests, as it is about to stop.
+    """
     machine.directory(layout.CHALLENGES, 0o755)
-    if web.certificate:
+    if web.certificate and Path(web.certificate).exists():  # moved away: the copy stays
+        check_certificate(web.domain, Path(web.certificate), Path(web.key))
         copy_certificate(machine, Path(web.certificate), Path(web.key))
     elif web.acme_email and not CERTIFICATE.exists():
         _placeholder(machine, web.domain)
@@ -58,13 +74,25 @@ def configure(machine: Machine, web: Web) -> None:
     text = nginx.configuration(
         layout.NGINX_WORK,
         addresses if tls else [f"{address}:80" for address in addresses],
-        http_uds=[layout.RUN / f"{name}.sock" for name in HTTP],
+        http_uds=[layout.RUN / f"{name}.sock" for name in HTTP if name != without],
         sockets_uds=layout.RUN / "sockets.sock",
         files=layout.DATA,
         scheme="https" if tls else "http",
         tls=tls,
     )
     machine.write(layout.NGINX_CONFIG, text)
+
+
+def check_certificate(domain: str, certificate: Path, key: Path) -> None:
+    """Raise InstallError unless these belong together, to the name of the site, and are valid."""
+    public = run("openssl", "x509", "-in", str(certificate), "-noout", "-pubkey")
+    if run("openssl", "pkey", "-in", str(key), "-pubout") != public:
+        raise InstallError(f"{key} is not the key of {certificate}")
+    known = run("openssl", "x509", "-in", str(certificate), "-noout", "-checkhost", domain)
+    if "does match" not in known:
+        raise InstallError(f"{certificate} is for another name than {domain}")
+    if not succeeds("openssl", "x509", "-in", str(certificate), "-noout", "-checkend", "0"):
+        raise InstallError(f"{certificate} has expired")
 
 
 def copy_certificate(machine: Machine, certificate: Path, key: Path) -> None:
@@ -83,6 +111,8 @@ def fetch_certificate(machine: Machine, web: Web) -> None:
 
     Debian's timer of certbot renews it, and the deploy hook copies it and reloads nginx.
     """
+    if not web.acme_email:
+        raise InstallError("This site has a certificate of its own: site reload")
     live = Path("/etc/letsencrypt/live") / web.domain
     if not live.exists():
         machine.run(

@@ -20,7 +20,7 @@ from deploy.services.service import free_port
 from deploy.site.backups import making, restoring
 from deploy.site.backups.making import Keep, Site
 from deploy.site.backups.mariadb import Server
-from deploy.site.backups.sealing import Seal
+from deploy.site.backups.sealing import Seal, work_directory
 from deploy.site.backups.sqlite import File
 from deploy.site.backups.state import State
 from deploy.site.backups.targets import Folder
@@ -71,7 +71,22 @@ def site(server: Server, tmp_path: Path) -> Site:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Folder:
+    (tmp_path / "target").mkdir(0o700)
     return Folder(tmp_path / "target")
+
+
+def test_a_folder_that_is_not_there_may_be_a_disk_that_is_not_mounted(tmp_path: Path) -> None:
+    with pytest.raises(InstallError, match="mount its disk"):
+        Folder(tmp_path / "missing")
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_second_full_back_up_at_the_same_time_is_refused(state: State) -> None:
+    other = State(state.folder, state.target)
+    with state.alone(), pytest.raises(InstallError, match="Another full back-up"), other.alone():
+        pass
+    with other.alone():
+        pass
 
 
 @pytest.fixture
@@ -95,7 +110,13 @@ def posts(site: Site) -> list[int]:
 
 
 def restore(site: Site, target: Folder, seal: Seal, to: datetime.datetime | None = None) -> None:
-    restoring.database(site, target, seal, restoring.choose(target, to))
+    apply(site, target, seal, restoring.choose(target, to))
+
+
+def apply(site: Site, target: Folder, seal: Seal, chosen: restoring.Chosen) -> None:
+    with work_directory() as work:
+        fetched = restoring.fetch(target, seal, chosen, work)
+        restoring.database(site, seal, chosen, fetched)
 
 
 def test_a_full_back_up_restores_everything(
@@ -215,8 +236,9 @@ def age_key(tmp_path: Path) -> Seal:
 
 
 def test_a_back_up_for_a_key_needs_its_private_half(
-    site: Site, target: Folder, state: State, age_key: Seal
+    site: Site, target: Folder, state: State, age_key: Seal, tmp_path: Path
 ) -> None:
+    assert isinstance(site.database, Server)
     public = Seal(age_key.recipient)
     making.full(site, target, public, state, verify=True)
     assert all(
@@ -226,9 +248,14 @@ def test_a_back_up_for_a_key_needs_its_private_half(
     )
     chosen = restoring.choose(target, None)
     assert chosen.manifest["verified"] == ""  # this machine cannot read it
-    with pytest.raises(InstallError, match="--identity"):
-        restoring.database(site, target, public, chosen)
-    restoring.database(site, target, age_key, chosen)
+    other = Seal(age_key.recipient, str(tmp_path / "other.txt"))
+    subprocess.run(["age-keygen", "-o", other.identity], check=True, capture_output=True)
+    for seal, text in ((public, "--identity"), (other, "no identity matched")):
+        with pytest.raises(InstallError, match=text):
+            apply(site, target, seal, chosen)
+        assert posts(site) == [1], "nothing may be deleted"
+    insert(site.database, 2)
+    apply(site, target, age_key, chosen)
     assert posts(site) == [1]
 
 

@@ -2,14 +2,13 @@
 
 import argparse
 import datetime
-import tempfile
 from pathlib import Path
 
 from deploy.site import databases, layout, releases, running, settings, units
 from deploy.site.backups import making, restoring, state
 from deploy.site.backups.making import Keep, Site
 from deploy.site.backups.mariadb import Server
-from deploy.site.backups.sealing import Seal
+from deploy.site.backups.sealing import Seal, work_directory
 from deploy.site.backups.sqlite import File
 from deploy.site.backups.state import State
 from deploy.site.backups.targets import Target, target_of
@@ -31,10 +30,11 @@ def backup(options: argparse.Namespace) -> int:
         if number:
             print(f"{number} files of the log copied to {target}")
         return 0
-    name = making.full(site, target, seal, known, verify=not options.no_verify)
-    print(f"{name} in {target}")
-    for old in making.forget(target, _keep(), known):
-        print(f"{old} deleted")
+    with known.alone():
+        name = making.full(site, target, seal, known, verify=not options.no_verify)
+        print(f"{name} in {target}")
+        for old in making.forget(target, _keep(), known):
+            print(f"{old} deleted")
     return 0
 
 
@@ -45,38 +45,55 @@ def restore(options: argparse.Namespace) -> int:
     print(f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC")
     if not options.yes:
         raise InstallError("This deletes what the site has now. If you want that, add --yes")
-    machine = Machine()
-    installed = options.data_dir is None
-    if installed:
+    with work_directory() as work:
+        fetched = restoring.fetch(target, seal, chosen, work)
+        (work / "settings").mkdir()
+        found = {
+            path.name: path for path in restoring.settings(target, seal, chosen, work / "settings")
+        }
+        if options.data_dir is not None:
+            restoring.database(site, seal, chosen, fetched)
+            print(f"{restoring.media(site, target, seal)} uploads copied")
+            if "keys.json" in found:
+                keys = found["keys.json"].read_bytes()
+                making.give(site.data_dir / "keys.json", keys, like=site.data_dir)
+            print("Now run, before the site starts: manage.py migrate && manage.py end_sign_ins")
+            return 0
+        machine = Machine()
         machine.run("systemctl", "stop", *units.timers())
         running.stop(machine)
-    restoring.database(site, target, seal, chosen)
-    print(f"{restoring.media(site, target, seal)} uploads copied")
-    with tempfile.TemporaryDirectory() as folder:
-        found = {path.name: path for path in restoring.settings(target, seal, chosen, Path(folder))}
-        if installed:
+        layout.RESTORING.touch()
+        try:
+            restoring.database(site, seal, chosen, fetched)
+            print(f"{restoring.media(site, target, seal)} uploads copied")
             _take_settings(machine, found)
-        elif "keys.json" in found:
-            keys = found["keys.json"].read_bytes()
-            making.give(site.data_dir / "keys.json", keys, like=site.data_dir)
-    if not installed:
-        print("Now run, before you start the site: manage.py migrate && manage.py end_sign_ins")
-        return 0
+            _start_restored(machine)
+        except (InstallError, OSError) as error:
+            raise InstallError(
+                f"{error}\nThe restoration did not end: the data is incomplete, and the site stays"
+                " stopped. Run `site restore` again, perhaps with another back-up."
+            ) from None
+    print(f"Restored to {chosen.until:%F %T} UTC. All people must log in again.")
+    return 0
+
+
+def _start_restored(machine: Machine) -> None:
+    """Make the restored data that of a running site, and check it."""
     release = releases.current()
     if release is None:
         raise InstallError("The site is not installed: deploy/install")
     for words in (["migrate", "--noinput", "--verbosity", "0"], ["end_sign_ins"]):
         print(releases.manage(release, *words).strip())
     databases.empty_redis(machine)
+    layout.RESTORING.unlink()
     running.start(machine, restart=False)
     # The database has another log from here on, so it needs a full back-up of its own.
     (STATE / state.STATE).unlink(missing_ok=True)
     for timer in units.timers():
         machine.enabled(timer)
-    machine.run("systemctl", "start", "--no-block", "socialsite-backup.service")
+    machine.run("systemctl", "start", "--no-block", *units.backups()[:1])
     for command in ("recount", "recount_interactions", "verify_feeds"):
         print(releases.manage(release, command).strip())
-    return 0
 
 
 def _take_settings(machine: Machine, found: dict[str, Path]) -> None:
@@ -88,6 +105,11 @@ def _take_settings(machine: Machine, found: dict[str, Path]) -> None:
         own = settings.read(path)
         wanted = {name: value for name, value in own.items() if name not in OWN_SETTINGS}
         settings.set_values(machine, layout.SETTINGS, wanted)
+    if path := found.get(layout.BACKUP.name):
+        # The next back-ups are encrypted as those before.
+        recipient = settings.read(path).get("RECIPIENT", "")
+        if recipient and not settings.read(layout.BACKUP).get("RECIPIENT"):
+            settings.set_values(machine, layout.BACKUP, {"RECIPIENT": recipient})
 
 
 def _chosen(options: argparse.Namespace) -> tuple[Site, Target, Seal]:
@@ -99,7 +121,7 @@ def _chosen(options: argparse.Namespace) -> tuple[Site, Target, Seal]:
     if options.data_dir is not None:
         data_dir = Path(options.data_dir).resolve()
         return Site(File(data_dir / "db.sqlite3"), data_dir), target_of(known), seal
-    files = (layout.SECRETS, layout.SETTINGS)
+    files = (layout.SECRETS, layout.SETTINGS, layout.BACKUP)
     return Site(Server("socialsite"), layout.DATA, files), target_of(known), seal
 
 

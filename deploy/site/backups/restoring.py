@@ -84,32 +84,48 @@ def _complete(logs: list[str], first: str) -> None:
         raise InstallError(f"The copied log has a gap after {first}")
 
 
-def database(site: Site, target: Target, seal: Seal, chosen: Chosen) -> None:
-    """Replace the database by that of the back-up, and repeat the writes up to the time."""
+@dataclass(frozen=True)
+class Fetched:
+    """A dump that was read once, sealed, and the opened files of the log."""
+
+    dump: Path
+    logs: list[Path]
+
+
+def fetch(target: Target, seal: Seal, chosen: Chosen, work: Path) -> Fetched:
+    """Copy what a restoration needs into `work`, and open all of it.
+
+    Raises InstallError if something is missing, damaged, or sealed for another key: so nothing is
+    deleted before.
+    """
     stored = chosen.manifest["database"]
-    with work_directory() as work:
-        dump = work / stored
-        target.get(f"{chosen.name}/{stored}", dump)
-        if not isinstance(site.database, Server):
-            copy = site.database.path.with_name(".restored.sqlite3")
-            flow(seal.opening(stored), source=dump, target=copy)
-            for suffix in ("-wal", "-shm"):
-                site.database.path.with_name(site.database.path.name + suffix).unlink(
-                    missing_ok=True
-                )
-            os.replace(copy, site.database.path)
-            return
-        site.database.load(dump, site.database.name, seal.opening(stored))
-        files = []
-        for log in chosen.logs:
-            sealed, plain = work / Path(log).name, work / Path(log).name.partition(".zst")[0]
-            target.get(log, sealed)
-            flow(seal.opening(sealed.name), source=sealed, target=plain)
-            sealed.unlink()
-            files.append(plain)
-        if files:
-            until = chosen.until.strftime(SQL_TIME)
-            site.database.replay(files, chosen.manifest["offset"], until, site.database.name)
+    dump = work / stored
+    target.get(f"{chosen.name}/{stored}", dump)
+    flow(seal.opening(stored), source=dump)
+    logs = []
+    for log in chosen.logs:
+        sealed, plain = work / Path(log).name, work / Path(log).name.partition(".zst")[0]
+        target.get(log, sealed)
+        flow(seal.opening(sealed.name), source=sealed, target=plain)
+        sealed.unlink()
+        logs.append(plain)
+    return Fetched(dump, logs)
+
+
+def database(site: Site, seal: Seal, chosen: Chosen, fetched: Fetched) -> None:
+    """Replace the database by that of the back-up, and repeat the writes up to the time."""
+    opening = seal.opening(fetched.dump.name)
+    if not isinstance(site.database, Server):
+        copy = site.database.path.with_name(".restored.sqlite3")
+        flow(opening, source=fetched.dump, target=copy)
+        for suffix in ("-wal", "-shm"):
+            site.database.path.with_name(site.database.path.name + suffix).unlink(missing_ok=True)
+        os.replace(copy, site.database.path)
+        return
+    site.database.load(fetched.dump, site.database.name, opening)
+    if fetched.logs:
+        until, offset = chosen.until.strftime(SQL_TIME), chosen.manifest["offset"]
+        site.database.replay(fetched.logs, offset, until, site.database.name)
 
 
 def media(site: Site, target: Target, seal: Seal) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deploy.site.machine import InstallError
+
 MEDIA = "media.txt"
 STATE = "state.json"
 
@@ -41,6 +43,17 @@ class State:
             self._read()
             yield
             self._write()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Make this the only full back-up of the machine. Raises InstallError if one runs."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / "full.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InstallError("Another full back-up runs on this machine") from None
+            yield
 
     def _read(self) -> None:
         if not (self.folder / STATE).exists():

@@ -11,12 +11,13 @@ PRIVATE_DIR, PRIVATE_FILE = 0o700, 0o600
 
 
 class Folder:
-    """A folder of this machine, such as a mounted disk. Only its owner can read it."""
+    """A folder of this machine, such as a mounted disk. Only root can read what is put there."""
 
     def __init__(self, path: Path) -> None:
+        # A folder that is not there may be a disk that is not mounted.
+        if not path.is_dir():
+            raise InstallError(f"{path} is no folder: create it, or mount its disk")
         self.path = path
-        path.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-        path.chmod(PRIVATE_DIR)
 
     def __str__(self) -> str:
         return str(self.path)
