@@ -10,6 +10,9 @@ from deploy.site import installing, releases, running, settings, web
 from deploy.site.backups import commands
 from deploy.site.machine import InstallError, Machine
 
+# Their options are those of management commands.
+PASSED_ON = ("manage", "shell", "doctor")
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
@@ -40,8 +43,7 @@ def parser() -> argparse.ArgumentParser:
     manage = add("manage", "run a management command: site manage recount --fix")
     manage.add_argument("words", nargs=argparse.REMAINDER)
     add("shell", "open a Python shell in the site")
-    doctor = add("doctor", "examine the site and say what to do")
-    doctor.add_argument("words", nargs=argparse.REMAINDER)
+    add("doctor", "examine the site and say what to do; --json, --strict, --mail ADDRESS")
     return top
 
 
@@ -61,7 +63,10 @@ def _add_backups(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
 
 def main() -> int:
     """Run the command that the command line names."""
-    options = parser().parse_args()
+    options, words = parser().parse_known_args()
+    if words and options.command not in PASSED_ON:
+        parser().error(f"unrecognized arguments: {' '.join(words)}")
+    options.words = [*getattr(options, "words", []), *words]
     os.umask(0o022)
     try:
         if os.geteuid() != 0 and getattr(options, "data_dir", None) is None:
@@ -102,9 +107,8 @@ def run(options: argparse.Namespace) -> int:
         case "restore":
             return commands.restore(options)
         case "manage" | "shell" | "doctor":
-            words = getattr(options, "words", [])
             first = [] if options.command == "manage" else [options.command]
-            _become([*first, *words] or ["help"])
+            _become([*first, *options.words] or ["help"])
     return 0
 
 
