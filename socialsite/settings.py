@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "socialsite.pages.middleware.Health",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "socialsite.pages.middleware.SiteAlong",
@@ -76,7 +77,6 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.request_auth.middleware.TokenMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "accounts.views.terms.AskTerms",
     "socialsite.pages.middleware.ErrorPages",

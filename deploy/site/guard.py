@@ -19,6 +19,8 @@ MOST_FREE = 2048 * MEGABYTE
 PERCENT = 5
 # There must be more room again than there was at first, or the guard would switch all the time.
 MARGIN = 1.25
+# While it waits for a lock, all writes wait for it.
+SHORT = "SET SESSION lock_wait_timeout=1"
 
 
 def needed(size: int) -> int:
@@ -55,7 +57,7 @@ class Guard:
                 self.mark.touch()
                 _say(f"{self.directory} has {free // MEGABYTE} MB free: writes are refused now")
             # A database that started again meanwhile allows writes.
-            run("mariadb", "-e", "SET GLOBAL read_only=1")
+            run("mariadb", "-e", f"{SHORT}; SET GLOBAL read_only=1")
         else:
             run("mariadb", "-e", "SET GLOBAL read_only=0")
             self.mark.unlink()
@@ -74,7 +76,7 @@ def main() -> None:
         try:
             guard.step()
             failed = ""
-        except InstallError as error:  # the database starts, or is stopped
+        except (InstallError, OSError) as error:  # the database starts, or is stopped
             if str(error) != failed:
                 _say(failed := str(error))
         time.sleep(SECONDS)

@@ -117,6 +117,7 @@ def status() -> tuple[list[str], bool]:
     lines, well = [f"release  {release}"], True
     names = [layout.unit_of(role.name) for role in ROLES] + [layout.NGINX_UNIT, "mariadb.service"]
     names += [f"redis-server@{name}.service" for name in (layout.CACHE, layout.BROKER)]
+    names += [units.GUARD_UNIT, *units.timers()]
     shown = ("ActiveState", "SubState", "ActiveEnterTimestamp", "NRestarts", "MemoryCurrent")
     for unit in names:
         text = run("systemctl", "show", unit, *(f"--property={name}" for name in shown))
@@ -124,7 +125,7 @@ def status() -> tuple[list[str], bool]:
         well = well and found["ActiveState"] == "active"
         lines.append(
             f"{unit:42} {found['ActiveState']} ({found['SubState']})"
-            f" since {found['ActiveEnterTimestamp'] or '-'}, {found['NRestarts']} restarts"
+            f" since {found['ActiveEnterTimestamp'] or '-'}, {found.get('NRestarts', '0')} restarts"
         )
     for unit in units.backups():
         if succeeds("systemctl", "--quiet", "is-failed", unit):

@@ -116,12 +116,13 @@ GUARD = """\
 Description=socialsite: refuses writes before the disk of the database is full
 After=mariadb.service
 PartOf={target}
+StartLimitIntervalSec=0
 
 [Service]
 WorkingDirectory={current}
 ExecStart=/usr/bin/python3 -m deploy.site.guard
 RuntimeDirectory=socialsite-guard
-RuntimeDirectoryPreserve=restart
+RuntimeDirectoryPreserve=yes
 Restart=always
 RestartSec=2s
 {hardening}

@@ -22,7 +22,7 @@ from deploy.site.backups.making import Keep, Site
 from deploy.site.backups.mariadb import Server
 from deploy.site.backups.sealing import Seal, work_directory
 from deploy.site.backups.sqlite import File
-from deploy.site.backups.state import State
+from deploy.site.backups.state import State, open_upload
 from deploy.site.backups.targets import Folder
 from deploy.site.machine import InstallError
 
@@ -374,3 +374,36 @@ def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: 
     restore(site, target, Seal())
     with contextlib.closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT id FROM post").fetchall() == [(1,)]
+
+
+def test_root_follows_no_link_and_waits_for_no_pipe_of_the_site(
+    site: Site, target: Folder, state: State, tmp_path: Path
+) -> None:
+    """The account of the site owns the folders that root reads and writes."""
+    secret = tmp_path / "secret"
+    secret.write_text("of root")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "four.jpg").write_text("of root")
+    (site.media / "ab" / "two.jpg").symlink_to(secret)
+    os.mkfifo(site.media / "ab" / "three.jpg")
+    (site.media / "cd").symlink_to(tmp_path / "elsewhere")
+    (site.data_dir / ".backup.json.part").symlink_to(secret)
+    making.full(site, target, Seal(), state, verify=False)
+    assert list(target.names("media")) == ["media/ab/one.jpg.zst"]
+    assert secret.read_text() == "of root"
+    for name in ("ab/two.jpg", "ab/three.jpg", "cd/four.jpg"):
+        with pytest.raises(FileNotFoundError):
+            open_upload(site.media, name)
+    (site.media / "ab").rename(site.media / "old")
+    (site.media / "ab").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InstallError, match="no folder of uploads"):
+        restoring.media(site, target, Seal())
+
+
+def test_an_upload_that_the_target_lost_is_copied_again(
+    site: Site, target: Folder, state: State
+) -> None:
+    making.full(site, target, Seal(), state, verify=False)
+    target.delete("media/ab/one.jpg.zst")
+    making.full(site, target, Seal(), state, verify=False)
+    assert list(target.names("media")) == ["media/ab/one.jpg.zst"]

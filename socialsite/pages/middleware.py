@@ -24,6 +24,7 @@ CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
 # Above this body size memory is given back afterwards.
 LARGE_BODY = 100 * body_limits.KILO
+PROBING = ("GET", "HEAD")
 PROBES: dict[str, Next] = {"/healthz": healthz, "/readyz": readyz}
 READS = ("GET", "HEAD", "OPTIONS")
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -37,7 +38,7 @@ class Health:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer a probe before `Host` is checked, and pass on other requests."""
-        probe = PROBES.get(request.path_info)
+        probe = PROBES.get(request.path_info) if request.method in PROBING else None
         return probe(request) if probe else self.get_response(request)
 
 

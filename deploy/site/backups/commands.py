@@ -23,6 +23,8 @@ KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "JWT_KEYS", "METRICS_TOKEN", "VAPI
 
 def backup(options: argparse.Namespace) -> int:
     """Make a full back-up or one of the log, and delete old ones."""
+    if options.data_dir is None and layout.RESTORING.exists():
+        raise InstallError("A restoration did not end: there is nothing to back up")
     site, target, seal = _chosen(options)
     known = State(_state_of(options), str(target))
     if options.log:
@@ -60,40 +62,44 @@ def restore(options: argparse.Namespace) -> int:
             print("Now run, before the site starts: manage.py migrate && manage.py end_sign_ins")
             return 0
         machine = Machine()
-        machine.run("systemctl", "stop", *units.timers())
-        running.stop(machine)
         layout.RESTORING.touch()
+        machine.run("systemctl", "stop", *units.timers(), *units.backups())
+        running.stop(machine)
+        # The restored database has another log, so it begins with a full back-up of its own.
+        (STATE / state.STATE).unlink(missing_ok=True)
         try:
             restoring.database(site, seal, chosen, fetched)
             print(f"{restoring.media(site, target, seal)} uploads copied")
             _take_settings(machine, found)
-            _start_restored(machine)
+            release = _finish(machine)
         except (InstallError, OSError) as error:
             raise InstallError(
                 f"{error}\nThe restoration did not end: the data is incomplete, and the site stays"
                 " stopped. Run `site restore` again, perhaps with another back-up."
             ) from None
+    layout.RESTORING.unlink()
     print(f"Restored to {chosen.until:%F %T} UTC. All people must log in again.")
+    for timer in units.timers():
+        machine.enabled(timer)
+    machine.run("systemctl", "start", "--no-block", *units.backups()[:1])
+    running.start(machine, restart=False)
+    for command in ("recount", "recount_interactions", "verify_feeds"):
+        try:
+            print(releases.manage(release, command).strip())
+        except InstallError as error:
+            print(f"{error}\nThe data is restored; correct this with: site manage {command} --help")
     return 0
 
 
-def _start_restored(machine: Machine) -> None:
-    """Make the restored data that of a running site, and check it."""
+def _finish(machine: Machine) -> Path:
+    """Make the restored data that of the installed release, which is returned."""
     release = releases.current()
     if release is None:
         raise InstallError("The site is not installed: deploy/install")
     for words in (["migrate", "--noinput", "--verbosity", "0"], ["end_sign_ins"]):
         print(releases.manage(release, *words).strip())
     databases.empty_redis(machine)
-    layout.RESTORING.unlink()
-    running.start(machine, restart=False)
-    # The database has another log from here on, so it needs a full back-up of its own.
-    (STATE / state.STATE).unlink(missing_ok=True)
-    for timer in units.timers():
-        machine.enabled(timer)
-    machine.run("systemctl", "start", "--no-block", *units.backups()[:1])
-    for command in ("recount", "recount_interactions", "verify_feeds"):
-        print(releases.manage(release, command).strip())
+    return release
 
 
 def _take_settings(machine: Machine, found: dict[str, Path]) -> None:
@@ -120,7 +126,8 @@ def _chosen(options: argparse.Namespace) -> tuple[Site, Target, Seal]:
     seal = Seal(options.recipient or known.get("RECIPIENT", ""), options.identity or "")
     if options.data_dir is not None:
         data_dir = Path(options.data_dir).resolve()
-        return Site(File(data_dir / "db.sqlite3"), data_dir), target_of(known), seal
+        keys = (data_dir / "keys.json",)
+        return Site(File(data_dir / "db.sqlite3"), data_dir, keys), target_of(known), seal
     files = (layout.SECRETS, layout.SETTINGS, layout.BACKUP)
     return Site(Server("socialsite"), layout.DATA, files), target_of(known), seal
 

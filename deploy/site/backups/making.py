@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import tarfile
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from deploy.site.backups import sqlite
 from deploy.site.backups.mariadb import Server
 from deploy.site.backups.sealing import Seal, flow, work_directory
-from deploy.site.backups.state import State, uploads
+from deploy.site.backups.state import State, open_upload, uploads
 from deploy.site.backups.targets import Target
 from deploy.site.machine import InstallError
 
@@ -67,6 +68,8 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
         # Uploads of the dump are on the disk: their rows are written after them.
         with state.locked():
             manifest["lineage"] = state.lineage
+            # The target may be another disk under the same name, or somebody cleared it.
+            state.media &= {_upload_of(stored) for stored in target.names("media")}
             copy_media(site, target, seal, state)
             listed = work / LISTED
             listed.write_text("".join(f"{upload}\n" for upload in sorted(state.media)))
@@ -74,7 +77,7 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
             state.media &= set(uploads(site.media))
         packed = work / "settings.tar"
         with tarfile.open(packed, "w") as archive:
-            for path in (*site.settings, site.data_dir / "keys.json"):
+            for path in site.settings:
                 if path.exists():
                     archive.add(path, path.name)
         # The names of uploads are random, and are read again without a private key.
@@ -122,9 +125,10 @@ def copy_media(site: Site, target: Target, seal: Seal, state: State) -> None:
         for name in sorted(set(uploads(site.media)) - state.media):
             sealed = work / "upload"
             try:
-                flow(seal.closing(), source=site.media / name, target=sealed)
+                with open_upload(site.media, name) as upload:
+                    flow(seal.closing(), source=upload, target=sealed)
             except FileNotFoundError:
-                continue  # deleted meanwhile
+                continue  # deleted meanwhile, or no upload
             target.put(sealed, f"media/{name}{seal.suffix}")
             state.media.add(name)
 
@@ -190,9 +194,14 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
         lists = (_listed(target, name) for name in known if name not in gone)
         needed = state.media.union(*lists)
         for name in target.names("media"):
-            if name.removeprefix("media/").partition(".zst")[0] not in needed:
+            if _upload_of(name) not in needed:
                 target.delete(name)
     return gone
+
+
+def _upload_of(stored: str) -> str:
+    """Return the name of the upload of a stored file."""
+    return stored.removeprefix("media/").partition(".zst")[0]
 
 
 def _listed(target: Target, name: str) -> set[str]:
@@ -227,11 +236,14 @@ def _report(site: Site, target: Target, manifest: Mapping[str, Any]) -> None:
 
 
 def give(path: Path, content: bytes, *, like: Path) -> None:
-    """Write a private file at once, with the owner of another one."""
-    part = path.with_name(f".{path.name}.part")
-    part.touch(mode=0o600)
-    part.write_bytes(content)
-    if os.geteuid() == 0:
-        owner = like.stat()
-        os.chown(part, owner.st_uid, owner.st_gid)
+    """Write a private file at once, with the owner of another one.
+
+    The directory may belong to the account of the site: root follows no link that it made there.
+    """
+    descriptor, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        if os.geteuid() == 0:
+            owner = like.stat()
+            os.fchown(stream.fileno(), owner.st_uid, owner.st_gid)
     os.replace(part, path)

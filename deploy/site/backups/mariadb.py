@@ -57,7 +57,7 @@ class Server:
         command = [
             *("mariadb-dump", *self.options, "--single-transaction", "--master-data=2"),
             *("--quick", "--hex-blob", "--routines", "--triggers", "--skip-dump-date"),
-            *(UTF8, "--skip-lock-tables", self.name),
+            *(UTF8, "--skip-lock-tables", "--skip-add-locks", self.name),
         ]
         head = target.with_name("head")
         note_head = ["sh", "-c", f'head -c {HEAD_BYTES} | tee "$0"; exec cat', str(head)]
@@ -105,10 +105,14 @@ class Server:
         return folder / name
 
     def replay(self, files: Sequence[Path], start: int, until: str, database: str) -> None:
-        """Repeat the writes of log files, from an offset in the first up to a time (UTC)."""
+        """Repeat the writes of log files, from an offset in the first up to a time (UTC).
+
+        Without a time (""), all of them.
+        """
+        stop = [f"--stop-datetime={until}"] if until else []
         reading = [
             *("mariadb-binlog", f"--database={database}", "--disable-log-bin"),
-            *(f"--start-position={start}", f"--stop-datetime={until}", *map(str, files)),
+            *(f"--start-position={start}", *stop, *map(str, files)),
         ]
         flow([reading, ["mariadb", *self.options, UTF8, "--binary-mode"]], env=self._env)
 

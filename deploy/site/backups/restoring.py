@@ -32,6 +32,7 @@ class Chosen:
     manifest: dict[str, Any]
     logs: list[str]
     until: datetime.datetime
+    everything: bool  # no time was asked for
 
 
 def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
@@ -73,7 +74,7 @@ def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
         raise InstallError(
             f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
         )
-    return Chosen(name, manifest, logs, wanted or until)
+    return Chosen(name, manifest, logs, wanted or until, wanted is None)
 
 
 def _complete(logs: list[str], first: str) -> None:
@@ -124,7 +125,8 @@ def database(site: Site, seal: Seal, chosen: Chosen, fetched: Fetched) -> None:
         return
     site.database.load(fetched.dump, site.database.name, opening)
     if fetched.logs:
-        until, offset = chosen.until.strftime(SQL_TIME), chosen.manifest["offset"]
+        until = "" if chosen.everything else chosen.until.strftime(SQL_TIME)
+        offset = chosen.manifest["offset"]
         site.database.replay(fetched.logs, offset, until, site.database.name)
 
 
@@ -141,12 +143,19 @@ def media(site: Site, target: Target, seal: Seal) -> int:
             path = site.media / name
             if path.exists():
                 continue
+            # The site is stopped, but its account may have left links here.
+            if path.parent.is_symlink() or site.media not in path.parents or ".." in path.parts:
+                raise InstallError(f"{path.parent} is no folder of uploads")
             sealed, plain = work / f"sealed{stored.partition('.zst')[2]}", work / "plain"
             target.get(stored, sealed)
             flow(seal.opening(stored), source=sealed, target=plain)
             _give(path.parent, site.media, directory=True)
-            shutil.move(plain, path)
-            _give(path, site.media, directory=False)
+            # Half a file must not look like a whole one after a power cut.
+            part = path.with_name(f".{path.name}.part")
+            part.unlink(missing_ok=True)
+            shutil.move(plain, part)
+            _give(part, site.media, directory=False)
+            os.replace(part, path)
             copied += 1
     return copied
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from deploy.site.machine import InstallError
 
@@ -58,7 +58,7 @@ class Seal:
 def flow(
     programs: Sequence[Sequence[str]],
     *,
-    source: Path | None = None,
+    source: Path | BinaryIO | None = None,
     target: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> None:
@@ -72,7 +72,9 @@ def flow(
             raise InstallError(f"{program[0]} is not installed: apt-get install {program[0]}")
     with ExitStack() as stack:
         errors = stack.enter_context(tempfile.TemporaryFile())
-        before: Any = stack.enter_context(source.open("rb")) if source else subprocess.DEVNULL
+        before: Any = source or subprocess.DEVNULL
+        if isinstance(source, Path):
+            before = stack.enter_context(source.open("rb"))
         output = stack.enter_context(target.open("wb")) if target else subprocess.DEVNULL
         running: list[subprocess.Popen[bytes]] = []
         for number, program in enumerate(programs):

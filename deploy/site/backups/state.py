@@ -1,13 +1,16 @@
 """What this machine knows about its back-ups, in a folder that only their owner reads."""
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from deploy.site.machine import InstallError
 
@@ -89,3 +92,28 @@ def uploads(media: Path) -> Iterable[str]:
         for name in names:
             if not name.startswith("."):
                 yield str(Path(parent, name).relative_to(media))
+
+
+def open_upload(media: Path, name: str) -> BinaryIO:
+    """Open an upload. Raises FileNotFoundError if it is none.
+
+    The account of the site owns these folders: root follows no link there, and waits for no pipe.
+    """
+    *folders, last = Path(name).parts
+    directory = os.open(media, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+            os.close(directory)
+            directory = inner
+        file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
+            raise FileNotFoundError(f"{name} is no upload") from None
+        raise
+    finally:
+        os.close(directory)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise FileNotFoundError(f"{name} is no upload")
+    return os.fdopen(file, "rb")

@@ -671,6 +671,14 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/env.py": OURS,
     **dict.fromkeys(
         (
+            # What operators type, and what services of the site's own answer.
+            "socialsite/core/runtime/control/caller.py",
+            "socialsite/doctor/backups.py",
+            "socialsite/doctor/checks/configuration.py",
+            "socialsite/doctor/checks/machine.py",
+            "socialsite/doctor/checks/mail.py",
+            "socialsite/doctor/checks/tls.py",
+            "socialsite/doctor/reports.py",
             "socialsite/pages/jinja.py",
             "socialsite/pages/cached_html.py",
             "socialsite/pages/times.py",
