@@ -66,7 +66,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "socialsite.pages.middleware.Health",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "socialsite.pages.middleware.SiteAlong",
@@ -77,6 +76,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.request_auth.middleware.TokenMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "accounts.views.terms.AskTerms",
     "socialsite.pages.middleware.ErrorPages",

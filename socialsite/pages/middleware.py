@@ -11,6 +11,7 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_deny
 
 from socialsite.core import errors, site
 from socialsite.core.http import api, content_policy
@@ -25,7 +26,10 @@ API_FILE = 'attachment; filename="api.json"'
 # Above this body size memory is given back afterwards.
 LARGE_BODY = 100 * body_limits.KILO
 PROBING = ("GET", "HEAD")
-PROBES: dict[str, Next] = {"/healthz": healthz, "/readyz": readyz}
+PROBES: dict[str, Next] = {
+    "/healthz": xframe_options_deny(healthz),
+    "/readyz": xframe_options_deny(readyz),
+}
 READS = ("GET", "HEAD", "OPTIONS")
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
