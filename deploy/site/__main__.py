@@ -68,6 +68,7 @@ def main() -> int:
         parser().error(f"unrecognized arguments: {' '.join(words)}")
     options.words = [*getattr(options, "words", []), *words]
     os.umask(0o022)
+    os.environ.pop("PYTHONPATH", None)  # of this command, not of those that it runs
     try:
         if os.geteuid() != 0 and getattr(options, "data_dir", None) is None:
             raise InstallError(f"Only root can do this: sudo site {options.command}")

@@ -12,10 +12,12 @@ from deploy.site.web import Web
 
 LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 DOMAIN = re.compile(rf"{LABEL}(\.{LABEL})*")
+# It stays in the folder of the operator, whose paths may be relative. `-P`: that folder may be a
+# checkout, whose code is another version.
 COMMAND = f"""\
 #!/bin/sh
 # Written by the installation of socialsite: runs the command `site` of the current release.
-cd {layout.CURRENT} && exec /usr/bin/python3 -m deploy.site "$@"
+exec env PYTHONPATH="$(readlink -f {layout.CURRENT})" /usr/bin/python3 -P -m deploy.site "$@"
 """
 
 
@@ -69,6 +71,9 @@ def chosen(options: argparse.Namespace) -> Web:
     known = web_server.stored()
     answers = {name: getattr(options, name) for name in web_server.FIELDS}
     given = {name: value for name, value in answers.items() if value not in (None, False)}
+    for name in ("certificate", "key"):
+        if name in given:
+            given[name] = str(Path(given[name]).absolute())  # it is read again later
     if len({"http_only", "acme_email", "certificate"} & given.keys()) > 1:
         raise InstallError("Only one of --certificate, --acme and --http-only is possible")
     sources = ("certificate", "key", "acme_email", "acme_server", "http_only")

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from deploy.site.machine import InstallError
 pytestmark = pytest.mark.once
 
 NAME = "socialsite"
+SECOND = 2_000_000_000  # in 2033
 TABLES = """
 CREATE TABLE person (id INT PRIMARY KEY);
 CREATE TABLE post (id INT PRIMARY KEY, person INT NOT NULL, words TEXT CHARACTER SET utf8mb4,
@@ -100,8 +100,16 @@ def upload(site: Site, name: str) -> None:
     path.write_bytes(name.encode())
 
 
-def insert(server: Server, number: int) -> None:
-    server.query(f"INSERT INTO post VALUES ({number}, 1, 'x')", NAME)  # noqa: S608
+def insert(server: Server, number: int, second: int = 0) -> None:
+    """Write one post; with `second` that is its time in the log (Unix), else now."""
+    row = f"INSERT INTO post VALUES ({number}, 1, 'x')"  # noqa: S608
+    server.query(f"SET TIMESTAMP={second or 'DEFAULT'}; {row}", NAME)
+
+
+def clock(monkeypatch: pytest.MonkeyPatch, second: int) -> None:
+    """Make it this time (Unix seconds) for back-ups."""
+    time = datetime.datetime.fromtimestamp(second, datetime.UTC)
+    monkeypatch.setattr(making, "now", lambda: time)
 
 
 def posts(site: Site) -> list[int]:
@@ -144,51 +152,56 @@ def test_others_cannot_read_a_back_up(site: Site, target: Folder, state: State) 
     assert not (site.data_dir / "backup.json").stat().st_mode & 0o077
 
 
-def test_writes_are_restored_to_a_second(site: Site, target: Folder, state: State) -> None:
-    """Every write that was acknowledged before the moment is there, and none that began later."""
+def test_writes_are_restored_to_a_second(
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every write before the moment is there, and none of it or later; one thread writes meanwhile.
+
+    The test sets the clock of the writes. The server's own events have the real time, before it.
+    """
     assert isinstance(site.database, Server)
-    server, times = site.database, dict[int, tuple[float, float]]()
-    stop = threading.Event()
+    server, written, stop = site.database, [1], threading.Event()
 
-    def write() -> None:
-        number = 1
+    def write(second: int) -> None:
+        number = len(written) + 1
+        insert(server, number, second)
+        written.append(number)
+
+    def write_on() -> None:
         while not stop.is_set():
-            number += 1
-            began = time.time()
-            insert(server, number)
-            times[number] = (began, time.time())
+            write(SECOND)
 
-    writer = threading.Thread(target=write)
+    clock(monkeypatch, SECOND)
+    writer = threading.Thread(target=write_on)
     writer.start()
     try:
         making.full(site, target, Seal(), state, verify=False)
-        seconds = {int(time.time())}
-        while len(seconds) < 4:
-            making.log(site, target, Seal(), state)
-            seconds.add(int(time.time()))
+        making.log(site, target, Seal(), state)
     finally:
         stop.set()
         writer.join()
+    write(SECOND + 1)
     making.log(site, target, Seal(), state)
-    moment = max(seconds) - 1
-    restore(site, target, Seal(), datetime.datetime.fromtimestamp(moment, datetime.UTC))
-    found = set(posts(site)) - {1}
-    assert {number for number, (_, acknowledged) in times.items() if acknowledged < moment} <= found
-    assert not {number for number, (began, _) in times.items() if began >= moment} & found
-    assert found
+    before = list(written)
+    write(SECOND + 2)
+    write(SECOND + 3)
+    clock(monkeypatch, SECOND + 10)
+    making.log(site, target, Seal(), state)
+    restore(site, target, Seal(), datetime.datetime.fromtimestamp(SECOND + 2, datetime.UTC))
+    assert posts(site) == before
 
 
 def test_without_a_time_everything_copied_is_restored(
-    site: Site, target: Folder, state: State
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert isinstance(site.database, Server)
+    clock(monkeypatch, SECOND)
     making.full(site, target, Seal(), state, verify=False)
-    site.database.query("INSERT INTO post VALUES (2, 1, 'x')", NAME)
+    insert(site.database, 2, SECOND)  # in the very second of the copy
     upload(site, "cd/two.jpg")
-    time.sleep(1.1)  # the log has whole seconds, and the end of a restoration is exclusive
     assert making.log(site, target, Seal(), state)
     assert making.log(site, target, Seal(), state) == 0
-    site.database.query("INSERT INTO post VALUES (3, 1, 'lost')", NAME)
+    insert(site.database, 3, SECOND)
     restore(site, target, Seal())
     assert posts(site) == [1, 2]
     assert "media/cd/two.jpg.zst" in set(target.names("media"))

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import datetime
 import os
 import subprocess
 import sys
@@ -11,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from deploy.services.site_processes import PROJECT_DIR, ROLES
-from deploy.site import guard, installing, layout, releases, settings, units
+from deploy.site import guard, installing, layout, releases, settings, units, web
 from deploy.site.__main__ import parser
 from deploy.site.machine import InstallError, Machine
 from deploy.site.web import Web
@@ -43,6 +47,24 @@ def test_the_command_needs_nothing_but_pythons_own_library() -> None:
     code = f"import sys; sys.path.insert(0, {str(PROJECT_DIR)!r}); import deploy.site.__main__"
     code += ", deploy.services.role"
     subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
+
+
+def test_the_command_runs_the_installed_code_in_the_folder_of_the_operator(tmp_path: Path) -> None:
+    """`site update .` is called in a checkout of another version."""
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "__init__.py").write_text("raise RuntimeError('another version')")
+    current = tmp_path / "current"
+    current.symlink_to(PROJECT_DIR)
+    script = installing.COMMAND.replace(str(layout.CURRENT), str(current))
+    script = script.replace("/usr/bin/python3", sys.executable)
+    command = ["sh", "-c", script, "site", "backup", "--data-dir", "nothing", "--target", "backups"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == "site: TARGET must be a folder (/…) or a bucket (s3://…)\n"
+    command = [*command[:-1], str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    wanted = f"site: {tmp_path}/nothing is no DATA_DIR of an embedded site: no db.sqlite3\n"
+    assert done.stderr == wanted
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_a_file_is_written_once_and_its_mode_is_restored(machine: Machine, tmp_path: Path) -> None:
@@ -154,6 +176,43 @@ def test_writes_are_refused_before_the_disk_is_full_and_until_there_is_room(tmp_
     mark.touch()
     assert found.look(limit, size) is True  # the database may have started again
     assert found.look(int(limit * guard.MARGIN), size) is False
+
+
+def new_certificate(folder: Path, name: str, days: int) -> tuple[Path, Path]:
+    """Make a certificate for a name that is valid for so many days, from ten days ago on."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=10)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + datetime.timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    paths = folder / f"{name}-{days}.pem", folder / f"{name}-{days}.key"
+    paths[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    paths[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return paths
+
+
+def test_a_certificate_is_checked_before_it_is_used(tmp_path: Path) -> None:
+    certificate, key = new_certificate(tmp_path, "a.example", 30)
+    web.check_certificate("a.example", certificate, key)
+    with pytest.raises(InstallError, match=r"is for another name than b\.example"):
+        web.check_certificate("b.example", certificate, key)
+    _, other_key = new_certificate(tmp_path, "b.example", 30)
+    with pytest.raises(InstallError, match=r"b.example-30.key is not the key of .*a.example-30"):
+        web.check_certificate("a.example", certificate, other_key)
+    old, old_key = new_certificate(tmp_path, "a.example", 1)
+    with pytest.raises(InstallError, match="has expired"):
+        web.check_certificate("a.example", old, old_key)
 
 
 def options(*words: str) -> argparse.Namespace:

@@ -26,6 +26,8 @@ def backup(options: argparse.Namespace) -> int:
     if options.data_dir is None and layout.RESTORING.exists():
         raise InstallError("A restoration did not end: there is nothing to back up")
     site, target, seal = _chosen(options)
+    if isinstance(site.database, File) and not site.database.path.is_file():
+        raise InstallError(f"{site.data_dir} is no DATA_DIR of an embedded site: no db.sqlite3")
     known = State(_state_of(options), str(target))
     if options.log:
         number = making.log(site, target, seal, known)
