@@ -7,22 +7,21 @@ services. The trial signs up and posts through nginx, looks at the rights of all
 each service, and ends all of them.
 """
 
-import json
 import os
 import re
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from bench.support import harness
-from chaos.machines import images, nspawn
+from chaos.machines import images, nspawn, report
 from chaos.machines.compose import Compose, Container
 from chaos.machines.namespaces import inside
 from chaos.machines.nspawn import MachineError
+from chaos.machines.report import Report
 from chaos.machines.visitor import BehindProxy
 from deploy.services.container import PORT
 from deploy.services.site_processes import PROJECT_DIR
@@ -36,32 +35,10 @@ ONE_SHOT = "migrate"
 CONNECT_SECONDS = 2
 
 
-class Trial:
-    """The figures and what was wrong."""
-
-    def __init__(self) -> None:
-        self.figures: dict[str, float] = {}
-        self.wrong: list[str] = []
-
-    def timed(self, name: str, action: Callable[[], object]) -> None:
-        """Run an action and keep its time."""
-        began = time.monotonic()
-        action()
-        self.figure(f"{name} s", time.monotonic() - began)
-
-    def figure(self, name: str, value: float) -> None:
-        """Keep a figure."""
-        self.figures[name] = round(value, 1)
-        print(f"{name}: {value:.1f}", flush=True)
-
-    def check(self, name: str, right: bool, found: object = "") -> None:
-        """Note one fact."""
-        print(f"{'ok   ' if right else 'WRONG'} {name}{'' if right else f': {found}'}", flush=True)
-        if not right:
-            self.wrong.append(name)
+wait = partial(report.wait, seconds=RETURN_SECONDS, tolerated=(OSError, KeyError, ValueError))
 
 
-def build(trial: Trial) -> None:
+def build(trial: Report) -> None:
     """Build the image and those that stand in for official ones."""
     output: list[str] = []
     trial.timed("build", lambda: output.append(images.build_site()))
@@ -99,7 +76,7 @@ def statuses(container: Container) -> list[dict[str, str]]:
     return found
 
 
-def examine(trial: Trial, compose: Compose) -> None:
+def examine(trial: Report, compose: Compose) -> None:
     """Look at the rights of all processes, at what can be written, and at the networks."""
     for container in compose.containers.values():
         if container.name == ONE_SHOT:
@@ -137,7 +114,7 @@ def reaches(namespace: Path, target: tuple[str, int]) -> bool:
     return True
 
 
-def use(trial: Trial, compose: Compose, site: BehindProxy) -> None:
+def use(trial: Report, compose: Compose, site: BehindProxy) -> None:
     """Sign up, post, read the post, and look at what a browser gets."""
     answer = site.get("/")
     trial.check("the front page is served", answer.status == 200, answer.status)
@@ -160,7 +137,7 @@ def use(trial: Trial, compose: Compose, site: BehindProxy) -> None:
     print(done.stdout + done.stderr, flush=True)
 
 
-def video(trial: Trial, compose: Compose, site: BehindProxy) -> None:
+def video(trial: Report, compose: Compose, site: BehindProxy) -> None:
     """Upload a video, which a worker converts without root's rights, in its sandbox."""
     made = ("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=10:duration=2")
     compose.containers["video"].run(*made, "/var/tmp/trial.webm")  # noqa: S108
@@ -182,7 +159,7 @@ def delivered(compose: Compose) -> bool:
     return done.stdout.strip().splitlines()[-1:] == ["0"]
 
 
-def kill_each(trial: Trial, compose: Compose, site: BehindProxy) -> None:
+def kill_each(trial: Report, compose: Compose, site: BehindProxy) -> None:
     """Kill the main process of each service; it is started again, and the site answers on."""
     for container in compose.containers.values():
         if container.name == ONE_SHOT:
@@ -204,20 +181,7 @@ def is_back(container: Container, before: int) -> bool:
     return container.restarts > before and container.healthy()
 
 
-def wait(condition: Callable[[], bool]) -> bool:
-    """Return whether the condition becomes true in time."""
-    deadline = time.monotonic() + RETURN_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            if condition():
-                return True
-        except (OSError, KeyError, ValueError):
-            pass
-        time.sleep(0.2)
-    return False
-
-
-def run(trial: Trial) -> None:
+def run(trial: Report) -> None:
     """Build, start, use and end the site."""
     build(trial)
     env_file = new_settings(images.FOLDER)
@@ -252,16 +216,12 @@ def main() -> int:
         print(f"skipped: {reason}", flush=True)
         return 0
     stop_on_signals()  # so that all containers end
-    trial = Trial()
+    trial = Report()
     try:
         run(trial)
     except MachineError as error:
         trial.check("the trial ran", False, error)
-    report = {"figures": trial.figures, "wrong": trial.wrong}
-    if options.json:
-        options.json.write_text(json.dumps(report))
-    print(json.dumps(report))
-    return 1 if trial.wrong else 0
+    return trial.finish(options.json)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,14 @@ almost, then to the last byte, and emptied. Reads go on all the time, writes are
 and code 21, the log says why, and writes work again without hands and without any restart.
 """
 
-import json
 import sys
 import time
-from collections.abc import Callable
+from functools import partial
 
 from bench.support import harness
-from chaos.machines import installed
+from chaos.machines import installed, report
 from chaos.machines.nspawn import Machine, missing
+from chaos.machines.report import Report
 from deploy.services.site_processes import ROLES
 
 DIRECTORY = "/var/lib/mysql"
@@ -21,21 +21,16 @@ ALMOST_MB = 100
 NOTICE_SECONDS = 10
 
 
-class Trial:
+class Trial(Report):
     """The machine, one person, and what was wrong."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine, self.wrong, self.accepted = machine, list[str](), ["Hello"]
+        super().__init__()
+        self.machine, self.accepted = machine, ["Hello"]
         self.person = installed.visitor(machine)
         if not self.person.sign_up("anna") or not self.person.post("Hello"):
             raise SystemExit("the site does not work")
         self.check("the feed is read", self.person.feed() == ["Hello"])
-
-    def check(self, name: str, right: bool) -> None:
-        """Note one fact."""
-        print(f"{'ok   ' if right else 'WRONG'} {name}", flush=True)
-        if not right:
-            self.wrong.append(name)
 
     def refused(self) -> bool:
         """Post, and return whether the answer is 503 and the code of a site that is busy."""
@@ -67,14 +62,7 @@ class Trial:
         }
 
 
-def wait(condition: Callable[[], bool]) -> bool:
-    """Return whether the condition becomes true in time."""
-    deadline = time.monotonic() + NOTICE_SECONDS
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.2)
-    return False
+wait = partial(report.wait, seconds=NOTICE_SECONDS)
 
 
 def main() -> int:
@@ -104,8 +92,7 @@ def main() -> int:
         trial.check(f"no unit failed {failed}", not failed)
         for command in ("recount", "recount_interactions", "verify_feeds"):
             machine.output("site", "manage", command)
-    print(json.dumps({"wrong": trial.wrong}))
-    return 1 if trial.wrong else 0
+    return trial.finish(options.json)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,15 @@ pages by https, a post by the API, ports, rights of files, hardening of the unit
 process, reboots the machine, installs again, and tries to install what does not start.
 """
 
-import json
 import re
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 
 from bench.support import harness
-from chaos.machines import installed, visitor
+from chaos.machines import installed, report, visitor
 from chaos.machines.installed import CHECKOUT, DOMAIN
 from chaos.machines.nspawn import Machine, MachineError, missing
+from chaos.machines.report import Report
 from deploy.services.site_processes import PROJECT_DIR, ROLES
 
 MOST_EXPOSED = 3.0
@@ -35,30 +33,19 @@ def documented() -> list[str]:
     return re.sub(r"\\\n +", "", block[1]).strip().splitlines()
 
 
-class Trial:
+class Trial(Report):
     """The machine, the figures and what was wrong."""
 
     def __init__(self, machine: Machine) -> None:
+        super().__init__()
         self.machine = machine
-        self.seconds: dict[str, float] = {}
-        self.wrong: list[str] = []
-
-    def timed(self, name: str, action: Callable[[], object]) -> None:
-        """Run an action and keep its time."""
-        began = time.monotonic()
-        action()
-        self.seconds[name] = time.monotonic() - began
-        print(f"{name}: {self.seconds[name]:.1f} s", flush=True)
-
-    def check(self, name: str, right: bool, found: object = "") -> None:
-        """Note one fact."""
-        print(f"{'ok   ' if right else 'WRONG'} {name}{'' if right else f': {found}'}", flush=True)
-        if not right:
-            self.wrong.append(name)
 
     def site(self) -> visitor.Visitor:
         """Return a visitor of the site, inside the machine's network."""
         return installed.visitor(self.machine)
+
+
+wait = partial(report.wait, seconds=RETURN_SECONDS, tolerated=(OSError,))
 
 
 def install(trial: Trial) -> None:
@@ -159,19 +146,6 @@ def is_back(machine: Machine, unit: str, before: str) -> bool:
     )
 
 
-def wait(condition: Callable[[], bool]) -> bool:
-    """Return whether the condition becomes true in time."""
-    deadline = time.monotonic() + RETURN_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            if condition():
-                return True
-        except OSError:
-            pass
-        time.sleep(0.2)
-    return False
-
-
 def change(trial: Trial, site: visitor.Visitor) -> None:
     """Install again, install a version that cannot start, another one, and go back."""
     machine = trial.machine
@@ -238,11 +212,7 @@ def main() -> int:
         except (MachineError, OSError, KeyError) as error:
             print(machine.output("journalctl", "-n", "80", "--no-pager"))
             trial.check("the trial ended", False, error)
-    report = {"seconds": trial.seconds, "wrong": trial.wrong}
-    if options.json:
-        options.json.write_text(json.dumps(report))
-    print(json.dumps(report))
-    return 1 if trial.wrong else 0
+    return trial.finish(options.json)
 
 
 if __name__ == "__main__":
