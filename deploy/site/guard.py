@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from deploy.site import layout
 from deploy.site.machine import InstallError, run
 
 SECONDS = 2
@@ -70,7 +71,7 @@ def _say(text: str) -> None:
 
 def main() -> None:
     """Look every two seconds until the unit is stopped."""
-    guard = Guard(Path("/var/lib/mysql"), Path(os.environ["RUNTIME_DIRECTORY"], "read-only"))
+    guard = Guard(Path("/var/lib/mysql"), layout.GUARD_MARK)
     failed = ""
     while True:
         try:

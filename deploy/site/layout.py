@@ -27,6 +27,7 @@ DATA = Path("/var/lib/socialsite")
 BACKUPS = Path("/var/backups/socialsite")  # the first target
 CHALLENGES = Path("/var/lib/socialsite-acme")
 RUN = Path("/run/socialsite")  # sockets of the HTTP workers
+GUARD_MARK = Path("/run/socialsite-guard/read-only")  # while the disk is nearly full
 NGINX_WORK = Path("/run/socialsite-nginx")
 
 TMPFILES = Path("/etc/tmpfiles.d/socialsite.conf")

@@ -121,7 +121,7 @@ StartLimitIntervalSec=0
 [Service]
 WorkingDirectory={current}
 ExecStart=/usr/bin/python3 -m deploy.site.guard
-RuntimeDirectory=socialsite-guard
+RuntimeDirectory={runtime}
 RuntimeDirectoryPreserve=yes
 Restart=always
 RestartSec=2s
@@ -138,6 +138,8 @@ Description=socialsite: {title}
 After=mariadb.service
 Requires=mariadb.service
 ConditionPathExists=!{restoring}
+# Root may write to a read-only database: the log of a full disk would wait for room, and hold all.
+ConditionPathExists=!{guard_mark}
 
 [Service]
 Type=oneshot
@@ -204,6 +206,7 @@ def write(machine: Machine) -> None:
         **values,
     )
     texts[GUARD_UNIT] = GUARD.format(
+        runtime=layout.GUARD_MARK.parent.name,
         current=layout.CURRENT,
         # Root, whom the database knows by its socket; without any of root's other rights.
         hardening=HARDENING.format(capabilities="", system_calls="~@resources", set_group_id="yes"),
@@ -212,7 +215,11 @@ def write(machine: Machine) -> None:
     texts[layout.TARGET] = TARGET.format(**values)
     for name, (title, option, when, delay) in BACKUPS.items():
         texts[f"{name}.service"] = BACKUP.format(
-            title=title, command=layout.COMMAND, option=option, restoring=layout.RESTORING
+            title=title,
+            command=layout.COMMAND,
+            option=option,
+            restoring=layout.RESTORING,
+            guard_mark=layout.GUARD_MARK,
         )
         texts[f"{name}.timer"] = BACKUP_TIMER.format(title=title, when=when, delay=delay)
     written = [machine.write(layout.UNITS / name, text) for name, text in texts.items()]
