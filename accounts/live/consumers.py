@@ -17,6 +17,7 @@
 """
 
 import asyncio
+import dataclasses
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -109,10 +110,16 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Handle a message without Channels' thread that cleans up database connections first.
 
-        A socket that is ending only handles its disconnect.
+        A socket that is ending only handles its disconnect. During an update messages may come that
+        only a newer version of the site knows.
         """
-        if not self.is_ending or message["type"] == "websocket.disconnect":
-            await getattr(self, get_handler_name(message))(message)
+        if self.is_ending and message["type"] != "websocket.disconnect":
+            return
+        handler = getattr(self, get_handler_name(message), None)
+        if handler is None:
+            logger.info("message of a newer version ignored: %s", message["type"])
+        else:
+            await handler(message)
 
     async def _send(self, send: Callable[[Any], Awaitable[None]], message: dict[str, Any]) -> None:
         """Pass a message to the server; drop it after the close, and when the browser is gone."""
@@ -326,7 +333,9 @@ def _redeem(ticket: str) -> Principal:
     claims = cache.redeem_ticket(ticket)
     if claims is None:
         raise ExpiredJwt
-    return Principal(**claims)
+    # During an update a newer version may have written more.
+    known = {field.name for field in dataclasses.fields(Principal)}
+    return Principal(**{name: value for name, value in claims.items() if name in known})
 
 
 def _why(error: AppError, principal: Principal | None, refresh: str) -> Ending | None:

@@ -41,18 +41,7 @@ def checks(data_dir: Path) -> list[Check]:
     """Return all checks, the slow ones first."""
     plain = environment()
     embedded = {**plain, "DATA_DIR": str(data_dir)}
-    production = {
-        **embedded,
-        "DATABASE_URL": "mysql://site:password@127.0.0.1:1/site",
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-        "BROKER_URL": "redis://127.0.0.1:1/1",
-        "SECRET_KEY": secrets.token_urlsafe(48),
-        "JWT_KEYS": secrets.token_urlsafe(48),
-        "ALLOWED_HOSTS": "social.example",
-        "SITE_URL": "https://social.example",
-        "TRUSTED_PROXIES": "1",
-        "DEBUG": "0",
-    }
+    production = {**embedded, **_production()}
     templates = sorted(str(path) for path in (PROJECT_DIR / "templates").rglob("*.html"))
     bin_dir = Path(sys.executable).parent
     found = [
@@ -66,6 +55,11 @@ def checks(data_dir: Path) -> list[Check]:
         Check(
             "migrations fit the version before",
             python("-m", "deploy.dev.migration_rules"),
+            embedded,
+        ),
+        Check(
+            "events and tasks fit the version before",
+            python("-m", "deploy.dev.format_rules"),
             embedded,
         ),
         Check(
@@ -83,6 +77,21 @@ def checks(data_dir: Path) -> list[Check]:
             Check("templates (djhtml)", python("-m", "djhtml", "--check", *templates), plain)
         )
     return found
+
+
+def _production() -> dict[str, str]:
+    """Return the settings of a real site."""
+    return {
+        "DATABASE_URL": "mysql://site:password@127.0.0.1:1/site",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "BROKER_URL": "redis://127.0.0.1:1/1",
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "JWT_KEYS": secrets.token_urlsafe(48),
+        "ALLOWED_HOSTS": "social.example",
+        "SITE_URL": "https://social.example",
+        "TRUSTED_PROXIES": "1",
+        "DEBUG": "0",
+    }
 
 
 def run(check: Check) -> Outcome:

@@ -33,7 +33,7 @@ READERS = TaggedCache("reader", READER_TTL_MS, accounts_queries.STANDING)
 # This long after a commit, no cached reader predates it: a fill may come as late as its lease.
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for a deleted post.
-CARDS = LeaseCache("post10", 600 * SECOND_MS)
+CARDS = LeaseCache("post", 600 * SECOND_MS, format=10)
 # Renewed when an author publishes the first post of a week that is not pushed to all.
 PULLED = Epoch("pulled")
 MARK_TTL_MS = DAY_MS

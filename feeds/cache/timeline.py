@@ -11,6 +11,8 @@ the generation of what was cached: a read of the newest begins with it.
 - The same key holds the lease of whoever is filling it in. A writer, after the commit, adds to a
   list that is there (T43) and never below its floor (T44), and deletes a lease (T45).
 - What is trimmed or removed takes the mark of the end, or the whole list, along (T46, T47).
+- A version with entries of another form gives its marks other names, and keeps the keys: readers
+  take a list with unknown marks for missing, and writers delete it.
 
 A listpack of ids of one width takes about 21 bytes an entry: set `zset-max-listpack-entries` 512.
 """
@@ -69,10 +71,16 @@ class Run(NamedTuple):
         return self.ends or bool(self.entries and -int(self.entries[-1][0]) < reach)
 
 
+# A list of another version, whose entries have another form.
+_FOREIGN = Run([], False, -1)
+
+
 def _run(reply: list[bytes]) -> Run | None:
     """Read marks and entries as they come from the top: member, score, member, score, …"""
     if not reply:
         return None
+    if reply[0] != TOP:
+        return _FOREIGN
     generation = ABOVE - int(reply[1])
     last = reply[-2]
     ends = last == END
@@ -92,7 +100,7 @@ def member_of(post_id: int) -> bytes:
 
 
 class Timeline:
-    """Lists under `<prefix>:<owner>`; entries of another form need another prefix."""
+    """Lists under `<prefix>:<owner>`."""
 
     def __init__(self, prefix: str, ttl_ms: int) -> None:
         self.prefix, self.ttl_ms = prefix, ttl_ms
@@ -179,6 +187,7 @@ class Runs(ById[Run]):
 
     _promises: Sequence[tuple[int, redis.Promise[Run | None]]] = ()
     _lease: Lease | None = None
+    _foreign: Sequence[int] = ()
 
     def __init__(
         self, lists: Timeline, cursor: Position | None, want: int, owners: Iterable[int] = ()
@@ -205,12 +214,16 @@ class Runs(ById[Run]):
 
     def take(self) -> None:
         for owner, promise in self._promises:
-            if (run := promise.known) is not None:
+            if (run := promise.known) is _FOREIGN:
+                self._foreign = [*self._foreign, owner]
+            elif run is not None:
                 self.known[owner] = run
                 self.missing.discard(owner)
 
     def lease(self, batch: redis.Batch) -> None:
         if self.missing and self._lease is None:
+            if self._foreign:
+                batch.add("DEL", *map(self._lists.key, self._foreign))
             self._lease = self._lists.lease(batch, [*self.missing])
 
 

@@ -67,7 +67,7 @@ def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: 
     assert readers._unpack(7, packed) == reader
     others = (standing + b"x", standing[:-1], b"y" * len(standing) if standing[0] != 121 else b"z")
     for token in (standing, *others):
-        asked = Lookup([7])
+        asked = Lookup([7], b"=")
         asked.take_tagged([token, b"=" + _tag(standing) + packed])
         assert asked.found == ({7: packed} if token == standing else {})
 

@@ -1,4 +1,4 @@
-// The live side of a signed-in page. The socket only hints; what is true is asked for over HTTP.
+// The live side of a signed-in page. The socket only hints: facts are fetched by HTTP.
 
 import { fetchJson, goToLogin, pause } from "./lib/requests.js";
 import { deleteHome, endPushes, session } from "./lib/storage.js";
@@ -14,7 +14,8 @@ const ANSWER_MS = 10_000;
 const SIGNED_OUT = 4001;
 const REAUTHENTICATE = 4002;
 const TOO_MUCH = 4008;
-const RARELY = 6; // failures after which the wait is the longest
+const RESTART = 1012;
+const RARELY = 6; // failures with the longest wait
 
 let socket, timer, leaving, closing;
 let failures = 0;
@@ -121,14 +122,13 @@ function signedOut(kick) {
 }
 
 /** Any page request lets the server renew the access cookie, which a socket cannot do. */
-const renew = () => fetch(place.dataset.refresh, { method: "HEAD" }).catch(() => {}); // offline: the next wait is longer
+const renew = () => fetch(place.dataset.refresh, { method: "HEAD" }).catch(() => {}); // offline
 
 function connect() {
   clearTimeout(timer);
   if (leaving || socket) return;
-  const scheme = location.protocol === "https:" ? "wss:" : "ws:";
   let openedAt = 0;
-  socket = new WebSocket(`${scheme}//${location.host}/ws/session/`);
+  socket = new WebSocket(`${location.origin.replace("http", "ws")}/ws/session/`);
 
   socket.addEventListener("open", () => {
     openedAt = Date.now();
@@ -156,13 +156,9 @@ function connect() {
     if (openedAt && Date.now() - openedAt > LASTING_MS) failures = 0;
     if (event.code === TOO_MUCH) failures = Math.max(failures, RARELY);
     if (event.code === REAUTHENTICATE || !openedAt) await renew();
-    schedule();
+    // Sockets of a process that starts again return one by one.
+    timer = setTimeout(connect, event.code === RESTART ? 3000 + Math.random() * 27_000 : pause(failures++));
   });
-}
-
-function schedule() {
-  clearTimeout(timer);
-  timer = setTimeout(connect, pause(failures++));
 }
 
 // Who closes the account here gets the answer of the form.
@@ -195,7 +191,7 @@ addEventListener("pagehide", () => {
 });
 addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
-  leaving = false; // back from the browser's page cache
+  leaving = false; // back from the page cache
   connect();
 });
 

@@ -1,10 +1,11 @@
 """Types of messages are registered by the apps; others are refused."""
 
 import logging
+from dataclasses import asdict
 
 import pytest
 
-from accounts import actions, live_hint_types, live_hints
+from accounts import actions, cache, live_hint_types, live_hints, tokens
 from accounts.tests.live.talk import Socket, in_thread, run
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
@@ -26,6 +27,25 @@ def test_a_message_of_an_unknown_type_is_refused(name, make_user, caplog) -> Non
 
     run(scenario)
     assert f"message type {name!r} is not registered" in caplog.text
+
+
+def test_a_socket_ignores_what_only_a_newer_version_knows(make_user) -> None:
+    user = make_user()
+    ticket = cache.store_ticket({**_claims(user), "colour": "blue"})
+
+    async def scenario() -> None:
+        socket = Socket(ticket=ticket)
+        assert await socket.open()
+        await in_thread(live_hints._send, [user.pk], {"type": "session.sing", "song": "new"})
+        await in_thread(live_hints.push, [user.pk], {"type": "new_posts", "count": 1})
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
+        await socket.leave()
+
+    run(scenario)
+
+
+def _claims(user) -> dict[str, object]:
+    return asdict(tokens.decode_access(actions.sign_in(user).access))
 
 
 def test_a_type_is_registered_once() -> None:

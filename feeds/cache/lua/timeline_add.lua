@@ -8,6 +8,8 @@ for _, key in ipairs(KEYS) do
   local last = redis.pcall('ZRANGE', key, -2, -1, 'WITHSCORES')
   if last.err then
     redis.call('DEL', key) -- a lease: what is being filled in may lack this entry
+  elseif last[1] and last[3] ~= 'e' and last[3] ~= 'm' then
+    redis.call('DEL', key) -- of another version, whose entries have another form
   elseif last[1] then
     local partial, fits = last[3] == 'm', true
     if partial then

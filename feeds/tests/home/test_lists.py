@@ -241,6 +241,32 @@ def test_an_empty_list_without_an_end_gets_no_entries() -> None:
     assert cached() is None
 
 
+# A list of a version whose marks and entries have another form.
+FOREIGN = {"E": BOTTOM, "9-b": -2, "9-a": -3, "T": ABOVE}
+
+
+@pytest.mark.parametrize("cursor", [None, PLACES[3]])
+def test_a_list_of_another_version_is_missing_and_replaced(cursor: Position | None) -> None:
+    key = LIST.key(OWNER)
+    redis.call(lambda connection: connection.zadd(key, FOREIGN))
+    asked = Runs(LIST, cursor, 1000, [OWNER])
+    reads.ask(asked)
+    assert asked.known == {}
+    batch = redis.Batch()
+    asked.lease(batch)
+    batch.run()
+    assert asked._lease is not None
+    assert asked._lease.acquired == {key}
+
+
+def test_a_writer_deletes_a_list_of_another_version() -> None:
+    key = LIST.key(OWNER)
+    for write in (add, lambda place: LIST.remove([OWNER], member_of(place.id))):
+        redis.call(lambda connection: connection.zadd(key, FOREIGN))
+        assert write(PLACES[0]) == 0
+        assert redis.call(lambda connection: connection.exists(key)) == 0
+
+
 def test_a_removed_floor_raises_it(small: Any) -> None:
     small(cap=2, size=1000)
     load(PLACES[:8])

@@ -11,6 +11,10 @@ wrote, and other readers must not see that before the commit.
 Values are bytes; the caller decides how to encode a missing row (usually b""). A value lives
 `ttl_ms` at most. This bounds how long a value stays outdated if a process dies between its commit
 and its `invalidate`; the event of the change deletes the key once more.
+
+During an update processes of two versions share the cache. So the format of a value stands in the
+value, and never in its key: a process deletes the keys of changes that the other version cached,
+and takes a value of another format for missing.
 """
 
 import secrets
@@ -23,7 +27,6 @@ from socialsite.core.redis import Promise
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
-_MARK = _VALUE[0]
 
 
 class Lease:
@@ -51,20 +54,24 @@ class Lease:
 class Lookup:
     """Values requested in a batch: `found` once it has run, empty without Redis."""
 
-    def __init__(self, idents: Collection[int]) -> None:
-        self._idents = idents
+    def __init__(self, idents: Collection[int], mark: bytes) -> None:
+        self._idents, self._mark = idents, mark
         self.found: dict[int, bytes] = {}
-        # In a `TaggedCache`: the token of the epoch, and the ids whose values carry another.
-        self.token: bytes | None = None
+        # The ids whose values have another format or, in a `TaggedCache`, another token.
         self.stale: list[int] = []
+        # In a `TaggedCache`: the token of the epoch.
+        self.token: bytes | None = None
 
     def take(self, replies: Sequence[bytes | None]) -> None:
         """Receive the values of the keys."""
-        self.found = {
-            ident: reply[1:]
-            for ident, reply in zip(self._idents, replies, strict=True)
-            if reply and reply[0] == _MARK
-        }
+        mark, size = self._mark, len(self._mark)
+        for ident, reply in zip(self._idents, replies, strict=True):
+            if not reply:
+                continue
+            if reply.startswith(mark):
+                self.found[ident] = reply[size:]
+            elif reply.startswith(_VALUE):
+                self.stale.append(ident)
 
     def take_tagged(self, replies: Sequence[bytes | None]) -> None:
         """Receive the token of the epoch and the values; only values with this token count."""
@@ -79,10 +86,11 @@ class Lookup:
 
 
 class LeaseCache:
-    """Values under `<prefix>:<ident>`."""
+    """Values under `<prefix>:<ident>`, in a `format` (1 to 255) that a change of them raises."""
 
-    def __init__(self, prefix: str, ttl_ms: int) -> None:
+    def __init__(self, prefix: str, ttl_ms: int, *, format: int = 1) -> None:
         self._prefix, self.ttl_ms = f"{prefix}:", ttl_ms
+        self._mark = _VALUE + bytes([format])
 
     def key(self, ident: int) -> str:
         """Return the key of one value."""
@@ -90,7 +98,7 @@ class LeaseCache:
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Lookup:
         """Add the read of some values, at least one, to a batch."""
-        asked = Lookup(idents)
+        asked = Lookup(idents, self._mark)
         if not batch.in_transaction:
             prefix = self._prefix
             batch.get([prefix + str(ident) for ident in idents], asked.take)
@@ -99,14 +107,16 @@ class LeaseCache:
     def lease(
         self, batch: redis.Batch, idents: Collection[int], asked: Lookup | None = None
     ) -> Lease:
-        """Request leases on values that are not cached, for `fill`."""
+        """Request leases, for `fill`, on values that are not cached or are stale."""
+        if asked is not None and asked.stale:
+            batch.add("DEL", *(self.key(ident) for ident in asked.stale))
         return Lease(batch, [self.key(ident) for ident in idents])
 
     def fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
         """Cache values that were read under a lease, for the keys on which it was acquired."""
         if not lease.acquired:
             return
-        named = {self.key(ident): _VALUE + value for ident, value in values.items()}
+        named = {self.key(ident): self._mark + value for ident, value in values.items()}
         filled = {key: value for key, value in named.items() if key in lease.acquired}
         if filled:
             script = redis.script(__file__, "lease_fill")
@@ -124,13 +134,13 @@ class TaggedCache(LeaseCache):
     Encoding: the length of the token in one byte, the token, the value.
     """
 
-    def __init__(self, prefix: str, ttl_ms: int, epoch: "Epoch") -> None:
-        super().__init__(prefix, ttl_ms)
+    def __init__(self, prefix: str, ttl_ms: int, epoch: "Epoch", *, format: int = 1) -> None:
+        super().__init__(prefix, ttl_ms, format=format)
         self._epoch = epoch
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Lookup:
         """Add the read of some values and of the token to a batch."""
-        asked = Lookup(idents)
+        asked = Lookup(idents, self._mark)
         if not batch.in_transaction:
             batch.get([self._epoch.key, *map(self.key, idents)], asked.take_tagged)
         return asked
@@ -138,10 +148,8 @@ class TaggedCache(LeaseCache):
     def lease(
         self, batch: redis.Batch, idents: Collection[int], asked: Lookup | None = None
     ) -> Lease:
-        """Request leases, also on stale values, and the token that `fill` adds to them."""
-        if asked is not None and asked.stale:
-            batch.add("DEL", *(self.key(ident) for ident in asked.stale))
-        lease = super().lease(batch, idents)
+        """Request leases, and the token that `fill` adds to the values."""
+        lease = super().lease(batch, idents, asked)
         if asked is not None and asked.token is not None:
             lease.epoch.set(asked.token)
         elif not batch.in_transaction:

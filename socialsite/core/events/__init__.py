@@ -6,6 +6,9 @@ The events themselves and their handlers belong to the `events` and `subscribers
 `within` handlers there. `core.events.relay` runs the other handlers later. An event is only a
 trigger: a handler reads the fact again and brings its own table in line, so repeats and reordering
 are harmless (T22).
+
+During an update processes of two versions share the outbox. An event that a process does not know,
+or knows in an older format only, stays there for the other ones (`UnknownEvent`).
 """
 
 import dataclasses
@@ -20,6 +23,13 @@ from socialsite.core.events import enqueue, registry
 from socialsite.core.models import Event
 from socialsite.core.runtime.failpoints import failpoint
 
+# Its key in a payload cannot be that of a field, which begins with a letter.
+_FORMAT = "@format"
+
+
+class UnknownEvent(Exception):
+    """Only a newer version of the site knows this event."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DomainEvent:
@@ -28,6 +38,8 @@ class DomainEvent:
     aggregate_type: ClassVar[str]
     # Name of the field with the id of the aggregate.
     aggregate_field: ClassVar[str]
+    # Raised when the meaning changes: new fields with defaults do not need it.
+    format: ClassVar[int] = 1
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # dataclass(slots=True) creates the class again: the later one, with its fields, wins.
@@ -41,13 +53,20 @@ class DomainEvent:
     def payload(self) -> dict[str, Any]:
         """Return the JSON object stored in the outbox."""
         body: dict[str, Any] = {"type": type(self).__name__}
+        if self.format > 1:
+            body[_FORMAT] = self.format
         for field in dataclasses.fields(self):
             body[_camel(field.name)] = getattr(self, field.name)
         return body
 
     @classmethod
     def from_payload(cls, body: dict[str, Any]) -> "DomainEvent":
-        """Rebuild an event from its payload; missing fields get their defaults."""
+        """Rebuild an event from its payload; missing fields get their defaults.
+
+        Raises UnknownEvent if it is newer than this code.
+        """
+        if body.get(_FORMAT, 1) > cls.format:
+            raise UnknownEvent(f"{cls.__name__} in format {body[_FORMAT]}")
         names = {field.name: _camel(field.name) for field in dataclasses.fields(cls)}
         return cls(**{name: body[key] for name, key in names.items() if key in body})
 

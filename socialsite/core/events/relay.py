@@ -2,7 +2,8 @@
 
 Database effects of all handlers of an event commit together with `applied`. Effects outside the
 database run after that commit and may repeat. A failed event is retried after growing pauses; after
-MAX_ATTEMPTS it is a dead letter and waits for an operator in the admin.
+MAX_ATTEMPTS it is a dead letter and waits for an operator in the admin. An event that only a newer
+version of the site knows is left to its processes, for as long as it takes.
 
 A new event that is due alone is applied in the transaction that claims it, which saves a commit. If
 that fails, nothing of it remains, and the event is claimed and applied as all others are.
@@ -19,7 +20,7 @@ from django.utils import timezone
 
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled, compiled_update
-from socialsite.core.events import DomainEvent, registry
+from socialsite.core.events import DomainEvent, UnknownEvent, registry
 from socialsite.core.events.registry import Stage
 from socialsite.core.models import Event
 from socialsite.core.runtime.failpoints import failpoint
@@ -31,6 +32,7 @@ LEASE_MS = 10_000
 MAX_ATTEMPTS = 12
 BACKOFF_MS = 500
 BACKOFF_MAX_MS = 300_000
+UNKNOWN_MS = 2_000
 # An event older than this is never applied in the transaction of its claim. If its handlers kill
 # the process, the attempts must be counted, which only a claim that has committed does.
 NEW_SECONDS = 5
@@ -52,6 +54,8 @@ def _next(limit: int, done: Sequence[Event]) -> tuple[list[Event], bool]:
     """Claim the next events; return them, and whether their database effects are committed."""
     try:
         return _claim_and_apply(limit, done)
+    except UnknownEvent:
+        return claim(limit, done), False
     except Exception as error:
         logger.info(
             "an event failed in the transaction of its claim; it is claimed again: %s", error
@@ -123,6 +127,10 @@ def deliver(row: Event, *, is_applied: bool = False) -> bool:
         failpoint("relay-applied")
         for handler in registry.handlers(type(event), Stage.AFTER):
             handler(event)
+    except UnknownEvent as error:
+        logger.warning("event %s waits for a newer version of the site: %s", row.pk, error)
+        _leave(row, error)
+        return False
     except Exception as error:
         logger.exception("event %s %s failed, attempt %d", row.pk, row.type, row.attempts)
         _postpone(row, error)
@@ -131,7 +139,10 @@ def deliver(row: Event, *, is_applied: bool = False) -> bool:
 
 
 def _event_of(row: Event) -> DomainEvent:
-    event: DomainEvent = registry.event_types[row.type].from_payload(row.payload)
+    event_type = registry.event_types.get(row.type)
+    if event_type is None:
+        raise UnknownEvent(row.type)
+    event: DomainEvent = event_type.from_payload(row.payload)
     return event
 
 
@@ -164,6 +175,15 @@ def _held(ident: int, lease: int) -> "QuerySet[Event]":
 @compiled_update
 def _mark_applied(ident: int) -> "tuple[QuerySet[Event], dict[str, Any]]":
     return Event.objects.filter(pk=ident), {"applied": True}
+
+
+def _leave(row: Event, error: Exception) -> None:
+    """Make an event due again for others, as if this process had not claimed it."""
+    Event.objects.filter(pk=row.pk, lease=row.lease).update(
+        available_at=db.now_ms() + UNKNOWN_MS,
+        attempts=F("attempts") - 1,
+        error=f"waits for a newer version of the site: {error}",
+    )
 
 
 def _postpone(row: Event, error: Exception) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, WebSocketRoute, expect
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, unix_connect
 
@@ -287,3 +287,26 @@ def test_a_process_that_starts_while_redis_hangs_lets_sockets_in_and_out(
     with open_socket(two[0], pair["access"]) as connection:
         UnixConnection(two[1]).post("login", **who)
         assert end_of(connection)[:2] == (4001, "login")
+
+
+def test_sockets_of_a_process_that_starts_again_come_back_at_different_times(
+    embedded_site: str, browser: Browser
+) -> None:
+    member = Member(embedded_site, "scattered")
+    member.log_in()
+    context = member.browser(browser)
+    sockets: list[WebSocketRoute] = []
+    context.route_web_socket("**/ws/session/", lambda route: sockets.append(route))
+    context.clock.install(time=0)
+    page = member.open(context)
+    context.clock.pause_at(3_600_000)
+    page.evaluate("Math.random = () => { window.isDrawn = true; return 0.5; }")
+    (first,) = sockets
+    first.close(code=1012)
+    eventually(lambda: page.evaluate("window.isDrawn"))
+    context.clock.run_for(16_400)
+    page.evaluate("1")  # a round trip, after which a second socket would be known
+    assert len(sockets) == 1
+    context.clock.run_for(200)  # 3 s, and half of the 27 s until the last
+    eventually(lambda: (page.evaluate("1"), len(sockets) == 2)[1])
+    context.close()

@@ -31,6 +31,13 @@ def load(cache: LeaseCache, idents: Collection[int], read: Reading) -> Mapping[i
     return facts.known
 
 
+def look_up(cache: LeaseCache, idents: Collection[int], read: Reading) -> Mapping[int, bytes]:
+    """Return facts from the cache, and those that it lacks as `load` does."""
+    facts = Facts(cache, read, idents)
+    run(facts)
+    return facts.known
+
+
 def lease_at_once(*keys: str) -> Lease:
     """Return a lease that was asked for alone."""
     batch = Batch()

@@ -8,7 +8,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from socialsite.core import db, redis
 from socialsite.core.cache.lease import Epoch, LeaseCache
-from socialsite.core.tests.cache.loading import load, start
+from socialsite.core.tests.cache.loading import load, look_up, start
 
 pytestmark = pytest.mark.embedded
 
@@ -152,3 +152,21 @@ def test_without_redis_there_is_no_epoch_and_the_renewal_is_in_the_backlog(
 
 def dead() -> None:
     raise RedisConnectionError("dead")
+
+
+# --- processes of two versions ------------------------------------------------------------------
+NEWER = LeaseCache("test", ttl_ms=60_000, format=2)
+
+
+def test_a_value_of_another_format_is_read_anew_and_replaced() -> None:
+    look_up(CACHE, [1, 2], reads(v1=b"one", v2=b"two"))
+    assert look_up(NEWER, [1], reads(v1=b"one!")) == {1: b"one!"}
+    assert look_up(NEWER, [1], reads(v1=b"unread")) == {1: b"one!"}
+    assert found(1, 2) == {2: b"two"}
+    assert look_up(CACHE, [1], reads(v1=b"one")) == {1: b"one"}
+
+
+def test_a_change_by_one_version_removes_what_the_other_cached() -> None:
+    look_up(NEWER, [1], reads(v1=b"one!"))
+    CACHE.invalidate([1])
+    assert look_up(NEWER, [1], reads(v1=b"two!")) == {1: b"two!"}

@@ -451,3 +451,48 @@ def test_three_relays_at_once_apply_each_event_once(listen) -> None:
     assert sorted(told) == list(range(90))
     assert notes() == 90
     assert not Event.objects.exists()
+
+
+# --- processes of two versions ------------------------------------------------------------------
+def test_an_event_of_a_newer_version_waits_however_often_it_is_tried(
+    listen: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[int] = []
+    listen(lambda event: heard.append(event.bell_id))
+    monkeypatch.setattr(Rang, "format", 2)
+    ring(1)
+    monkeypatch.setattr(Rang, "format", 1)
+    ring(2)
+    for _ in range(2 * relay.MAX_ATTEMPTS):
+        relay.relay()
+        Event.objects.update(available_at=0)
+    row = Event.objects.get()
+    assert (heard, row.attempts, row.dead) == ([2], 0, False)
+    assert row.error == "waits for a newer version of the site: Rang in format 2"
+    monkeypatch.setattr(Rang, "format", 2)
+    relay.relay()
+    assert heard == [2, 1]
+    assert not Event.objects.exists()
+
+
+def test_an_event_of_an_unknown_type_waits(listen: Any) -> None:
+    ring()
+    Event.objects.update(type="Hummed")
+    for _ in range(2 * relay.MAX_ATTEMPTS):
+        relay.relay()
+        Event.objects.update(available_at=0)
+    assert not Event.objects.get().dead
+    Event.objects.update(type="Rang")
+    relay.relay()
+    assert not Event.objects.exists()
+
+
+def test_an_event_of_an_older_version_is_understood(
+    listen: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[int] = []
+    listen(lambda event: heard.append(event.bell_id))
+    ring(1)
+    monkeypatch.setattr(Rang, "format", 2)
+    relay.relay()
+    assert heard == [1]
