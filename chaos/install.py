@@ -21,6 +21,8 @@ MOST_EXPOSED = 3.0
 PUBLIC_PORTS = {"80", "443"}
 PRIVATE_FILES = ("site.env", "secrets.env", "install.env")
 RETURN_SECONDS = 30
+# In units: what another version changes.
+TITLE, ANOTHER_TITLE = "Description=socialsite: {title}", "Description=another: {title}"
 
 
 def documented() -> list[str]:
@@ -146,6 +148,13 @@ def is_back(machine: Machine, unit: str, before: str) -> bool:
     )
 
 
+def has_new_units(machine: Machine) -> bool:
+    """Return whether the units are those of the changed version."""
+    folder = machine.root / "etc/systemd/system"
+    texts = [path.read_text() for path in folder.glob("socialsite-http*.service")]
+    return all(ANOTHER_TITLE.split("{")[0] in text for text in texts)
+
+
 def change(trial: Trial, site: visitor.Visitor) -> None:
     """Install again, install a version that cannot start, another one, and go back."""
     machine = trial.machine
@@ -153,25 +162,30 @@ def change(trial: Trial, site: visitor.Visitor) -> None:
     trial.check("the second installation changes nothing", "Nothing was changed" in output, output)
     first = machine.output("readlink", "/opt/socialsite/current")
 
-    wsgi = machine.root / CHECKOUT.lstrip("/") / "socialsite" / "wsgi.py"
+    checkout = machine.root / CHECKOUT.lstrip("/")
+    wsgi, units = checkout / "socialsite/wsgi.py", checkout / "deploy/site/units.py"
     text = wsgi.read_text()
     wsgi.write_text("raise RuntimeError\n")
+    units.write_text(units.read_text().replace(TITLE, ANOTHER_TITLE))
     output = machine.output("site", "update", CHECKOUT, check=False)
     kept = machine.output("readlink", "/opt/socialsite/current") == first
     trial.check(
         "a version that does not start is taken back", kept and "runs again" in output, output
     )
+    trial.check("so are its units", not has_new_units(machine))
     trial.check("the site answers after it", wait(lambda: site.feed() == ["Hello"]))
 
     wsgi.write_text(f"{text}\n# another version\n")
     trial.timed("update", lambda: machine.output("site", "update", CHECKOUT))
     second = machine.output("readlink", "/opt/socialsite/current")
     trial.check("an update makes another release current", second != first)
+    trial.check("an update changes units", has_new_units(machine))
     machine.output("site", "rollback")
     trial.check(
         "a roll-back makes the first one current",
         machine.output("readlink", "/opt/socialsite/current") == first,
     )
+    trial.check("and its units", not has_new_units(machine))
 
     settings = machine.root / "etc/socialsite/site.env"
     good = settings.read_text()

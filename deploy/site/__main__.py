@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     add("status", "show what runs; ends with 1 if something does not")
     add("reload", "read settings and certificate again, one process after the other")
     add("reload-certificate", "copy a renewed certificate of certbot and reload nginx")
-    update = add("update", "install the code of a checkout and switch to it")
+    update = add("update", "install the version of a checkout and switch to it")
     update.add_argument("source", help="folder of a checkout of the new version")
     add("rollback", "switch back to the release before")
     _add_backups(add)
@@ -98,18 +98,16 @@ def run(options: argparse.Namespace) -> int:
             web.fetch_certificate(machine, web.stored())
             running.reload_nginx(machine)
         case "update":
-            running.switch(machine, releases.install(machine, Path(options.source).resolve()))
-            releases.remove_old(machine)
-            return _report(machine, "The site is at")
+            _become(_installer(Path(options.source)), dict(os.environ))
         case "rollback":
-            running.switch(machine, releases.previous())
+            _become(releases.again(releases.previous()), dict(os.environ))
         case "backup":
             return commands.backup(options)
         case "restore":
             return commands.restore(options)
         case "manage" | "shell" | "doctor":
             first = [] if options.command == "manage" else [options.command]
-            _become([*first, *options.words] or ["help"])
+            _manage([*first, *options.words] or ["help"])
     return 0
 
 
@@ -120,14 +118,25 @@ def _report(machine: Machine, text: str) -> int:
     return 0
 
 
-def _become(words: list[str]) -> None:
-    """Replace this process by a management command of the site."""
+def _installer(source: Path) -> list[str]:
+    """Return the command line that installs a version: its own, which knows what it needs."""
+    if not releases.is_checkout(source):
+        raise InstallError(f"{source} is no checkout of socialsite: it has no manage.py")
+    return [str(source.resolve() / "deploy/install")]
+
+
+def _manage(words: list[str]) -> None:
+    """Become a management command of the site."""
     release = releases.current()
     if release is None:
         raise InstallError("The site is not installed: deploy/install")
     os.chdir(release)
-    command = releases.as_site(release, *words)
-    os.execvpe(command[0], command, settings.environment())  # noqa: S606
+    _become(releases.as_site(release, *words), settings.environment())
+
+
+def _become(command: list[str], env: dict[str, str]) -> None:
+    """Replace this process by another."""
+    os.execvpe(command[0], command, env)  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deploy.site import databases, layout, releases, running, settings, units
 from deploy.site import web as web_server
-from deploy.site.machine import InstallError, Machine
+from deploy.site.machine import InstallError, Machine, run
 from deploy.site.web import Web
 
 LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
@@ -24,17 +24,28 @@ exec env PYTHONPATH="$(readlink -f {layout.CURRENT})" /usr/bin/python3 -P -m dep
 def install(options: argparse.Namespace) -> Machine:
     """Install the site as the options say, or change the installation; return what was changed."""
     machine = Machine()
-    web = chosen(options)
+    web, source = chosen(options), Path(options.source).resolve()
     machine.directory(layout.ETC, 0o755)
-    former = web_server.stored()
+    former, before = web_server.stored(), releases.current()
     store(machine, web)
     try:
-        _install(machine, web, Path(options.source))
-    except InstallError:
+        _install(machine, web, source)
+    except InstallError as error:
         if former != web:
             store(machine, former)
-        raise
+        if before is None or before == releases.folder_of(source):
+            raise
+        raise InstallError(f"{error}\n{_taken_back(before)}") from None
     return machine
+
+
+def _taken_back(before: Path) -> str:
+    """Let the release before make its units and processes run again; say whether they do."""
+    try:
+        run(*releases.again(before))
+    except InstallError as error:
+        return f"The release before does not run either: {error}"
+    return f"The release before runs again: {before}"
 
 
 def _install(machine: Machine, web: Web, source: Path) -> None:

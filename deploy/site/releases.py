@@ -47,11 +47,16 @@ def name_of(source: Path) -> str:
     return digest.hexdigest()[:12]
 
 
+def folder_of(source: Path) -> Path:
+    """Return the release of a checkout; that of a release is itself."""
+    return source if source.parent == layout.RELEASES else layout.RELEASES / name_of(source)
+
+
 def install(machine: Machine, source: Path) -> Path:
     """Copy a checkout into a release of its own with its packages, and return its folder."""
-    if not (source / "manage.py").is_file():
+    if not is_checkout(source):
         raise InstallError(f"{source} is no checkout of socialsite: it has no manage.py")
-    release = layout.RELEASES / name_of(source)
+    release = folder_of(source)
     if (release / COMPLETE).exists():
         return release
     shutil.rmtree(release, ignore_errors=True)
@@ -73,6 +78,21 @@ def install(machine: Machine, source: Path) -> Path:
     (release / COMPLETE).touch()
     machine.changed(f"{release} installed")
     return release
+
+
+def is_checkout(source: Path) -> bool:
+    """Return whether a folder has the code of a version."""
+    return all((source / name).is_file() for name in ("manage.py", "deploy/install"))
+
+
+def command(release: Path, *words: str) -> list[str]:
+    """Return the command line that runs the command `site` of a release."""
+    return ["env", f"PYTHONPATH={release}", "/usr/bin/python3", "-P", "-m", "deploy.site", *words]
+
+
+def again(release: Path) -> list[str]:
+    """Return the command line by which a release makes the machine and itself run as it wants."""
+    return command(release, "install", "--source", str(release))
 
 
 def _readable(path: Path) -> None:

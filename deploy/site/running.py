@@ -15,10 +15,11 @@ DRAIN_SECONDS = 2
 def switch(machine: Machine, release: Path) -> None:
     """Make a release the current one: its tables, its static files, and all processes.
 
-    If the new processes do not answer, the release before is made current again.
+    If a process does not answer, the release before is named the current one again; whoever called
+    this then lets that release start its processes.
     """
     before = releases.current()
-    needs_restart = bool(machine.files & _configuration()) or before != release
+    needs_restart = bool(machine.files & _configuration())
     if before != release:
         releases.manage(release, "migrate", "--noinput", "--verbosity", "0")
         releases.manage(release, "collectstatic", "--noinput", "--verbosity", "0")
@@ -26,13 +27,11 @@ def switch(machine: Machine, release: Path) -> None:
     machine.enabled(layout.TARGET, start=False)
     try:
         start(machine, restart=needs_restart)
-    except InstallError as error:
-        if before is None or before == release:
-            raise
-        machine.link(layout.CURRENT, before)
-        start(machine, restart=True)
-        releases.discard(release)
-        raise InstallError(f"{error}\nThe release before runs again: {before}") from None
+    except InstallError:
+        if before not in (None, release):
+            machine.link(layout.CURRENT, before)
+            releases.discard(release)
+        raise
     if before not in (None, release):
         machine.link(layout.PREVIOUS, before)
 
@@ -44,31 +43,45 @@ def _configuration() -> set[Path]:
 
 
 def start(machine: Machine, *, restart: bool) -> None:
-    """Start what does not run; with `restart`, replace the processes one after the other.
+    """Start what does not run, and replace processes of another release, one after the other.
 
-    While one HTTP worker starts, nginx sends its requests to the other. Raises InstallError if
-    one does not become ready.
+    With `restart` all are replaced. While one HTTP worker starts, nginx sends its requests to the
+    other. Raises InstallError if one does not become ready.
     """
     release = releases.current()
-    if restart and release:
+    old = {unit for unit in _units() if restart or _release_of(unit) != release}
+    if old and release:
         releases.manage(release, "check")  # a bad setting must not stop what runs
     for role in ROLES:
         unit = layout.unit_of(role.name)
         if not is_active(unit):
             machine.run("systemctl", "start", unit)
-        elif restart and role.name in HTTP:
+        elif unit in old and role.name in HTTP:
             _replace_http(machine, role.name)
-        elif restart:
+        elif unit in old:
             machine.run("systemctl", "restart", unit)
         if role.answers and not _answers(role.name):
             raise InstallError(f"{unit} does not answer; see: journalctl -u {unit}")
-    if restart and is_active(units.GUARD_UNIT):
+    if units.GUARD_UNIT in old and is_active(units.GUARD_UNIT):
         machine.run("systemctl", "restart", units.GUARD_UNIT)
     machine.enabled(units.GUARD_UNIT)
     if not is_active(layout.NGINX_UNIT):
         machine.run("systemctl", "start", layout.NGINX_UNIT)
     elif machine.files & {layout.NGINX_CONFIG, web.CERTIFICATE, web.KEY}:
         reload_nginx(machine)
+
+
+def _units() -> list[str]:
+    return [*(layout.unit_of(role.name) for role in ROLES), units.GUARD_UNIT]
+
+
+def _release_of(unit: str) -> Path | None:
+    """Return the release of a running process; None if it does not run."""
+    pid = run("systemctl", "show", "-P", "MainPID", unit).strip()
+    try:
+        return Path(f"/proc/{pid}/cwd").readlink() if pid != "0" else None
+    except OSError:
+        return None
 
 
 def _replace_http(machine: Machine, name: str) -> None:

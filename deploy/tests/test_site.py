@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from deploy.services.site_processes import PROJECT_DIR, ROLES
 from deploy.site import guard, installing, layout, releases, settings, units, web
-from deploy.site.__main__ import parser
+from deploy.site.__main__ import _installer, parser
 from deploy.site.machine import InstallError, Machine
 from deploy.site.web import Web
 
@@ -249,3 +249,16 @@ def test_a_later_run_keeps_what_its_options_do_not_say(stored: Any) -> None:
     assert installing.chosen(options()) == first
     assert installing.chosen(options("--domain", "b.example")).acme_email == "me@a.example"
     assert installing.chosen(options("--http-only")) == Web(domain="a.example", http_only=True)
+
+
+def test_an_update_runs_the_installation_of_the_new_version(tmp_path: Path) -> None:
+    with pytest.raises(InstallError, match="no checkout of socialsite"):
+        _installer(tmp_path)
+    assert _installer(PROJECT_DIR) == [str(PROJECT_DIR / "deploy/install")]
+
+
+def test_a_release_is_installed_in_its_own_place(tmp_path: Path) -> None:
+    release = layout.RELEASES / "0123456789ab"
+    assert releases.folder_of(release) == release
+    assert releases.folder_of(tmp_path).parent == layout.RELEASES
+    assert releases.again(release)[-3:] == ["install", "--source", str(release)]
