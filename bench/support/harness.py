@@ -36,13 +36,17 @@ from typing import Any
 WARM_UP = 5
 
 
-def arguments(description: str, numbers: Mapping[str, int]) -> argparse.Namespace:
-    """Read the command line: whole numbers by option with their defaults, `--seed`, `--json`."""
+def arguments(
+    description: str, numbers: Mapping[str, int], texts: Mapping[str, str] | None = None
+) -> argparse.Namespace:
+    """Read the command line: numbers and texts by option with defaults, `--seed`, `--json`."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     for name, default in numbers.items():
         parser.add_argument(name, type=int, default=default, help=" ")
+    for name, text in (texts or {}).items():
+        parser.add_argument(name, default=text, help=" ")
     parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     return parser.parse_args()

@@ -9,9 +9,12 @@ DOMAIN = "social.example.org"
 CHECKOUT = "/root/socialsite"
 
 
-def install(machine: Machine, *settings: str) -> None:
-    """Install the site by the documented command, with these lines in its settings."""
-    machine.check_out(CHECKOUT)
+def install(machine: Machine, *settings: str, version: str = "") -> None:
+    """Install the site by the documented command, with these lines in its settings.
+
+    It is the site of this working tree, or of the commit or tag `version`.
+    """
+    machine.check_out(CHECKOUT, version)
     certificate(machine)
     words = ("--certificate", "/root/certificate.pem", "--key", "/root/key.pem")
     machine.output("deploy/install", "--domain", DOMAIN, *words, cwd=CHECKOUT)

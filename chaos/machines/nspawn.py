@@ -170,9 +170,20 @@ class Machine:
         ]
         return _checked(words, f"{self.name}: {' '.join(command)}", stdin=stdin, check=check)
 
-    def check_out(self, target: str) -> None:
-        """Put a checkout of this version into a new folder, without what a newcomer lacks."""
+    def check_out(self, target: str, version: str = "") -> None:
+        """Put a checkout into a new folder, without what a newcomer lacks.
+
+        It is this working tree, or the commit or tag `version`.
+        """
         folder = self.root / target.lstrip("/")
+        if version:
+            folder.mkdir(parents=True)
+            archive = ["git", "-C", str(PROJECT_DIR), "archive", "--format=tar", version]
+            with subprocess.Popen(archive, stdout=subprocess.PIPE) as made:
+                subprocess.run(["tar", "-x", "-C", str(folder)], stdin=made.stdout, check=True)
+            if made.returncode:
+                raise MachineError(f"{version} is no version in this repository")
+            return
         listed = _checked(["git", "-C", str(PROJECT_DIR), "ls-files", "-z"], "git")
         for name in filter(None, listed.split("\0")):
             if (PROJECT_DIR / name).is_file():

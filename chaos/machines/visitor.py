@@ -71,11 +71,14 @@ class Visitor:
             connection.close()
 
     def _connect(self, *, secure: bool) -> socket.socket:
-        port = 443 if secure else 80
-        plain = inside(
+        plain = self.dial(443 if secure else 80)
+        return self.context.wrap_socket(plain, server_hostname=self.domain) if secure else plain
+
+    def dial(self, port: int) -> socket.socket:
+        """Connect to a port of the machine."""
+        return inside(
             self.namespace, lambda: socket.create_connection(("127.0.0.1", port), SECONDS)
         )
-        return self.context.wrap_socket(plain, server_hostname=self.domain) if secure else plain
 
     def sign_up(self, username: str) -> bool:
         """Create an account and stay signed in; return whether the site did it."""
