@@ -5,6 +5,7 @@ from this machine: behind a plain proxy every client looks local.
 """
 
 import secrets
+from pathlib import Path
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +13,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from socialsite.core import errors
-from socialsite.metrics import figures
+from socialsite.core.telemetry import instruments, processes, storage
+from socialsite.metrics import figures, queues
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -21,7 +23,20 @@ def metrics(request: HttpRequest) -> HttpResponse:
         raise errors.NotFound
     registry = CollectorRegistry()
     figures.add(registry)
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+    queues.add(registry)
+    answer = generate_latest(registry) + measured()
+    return HttpResponse(answer, content_type=CONTENT_TYPE_LATEST)
+
+
+def measured() -> bytes:
+    """Return what the processes of this machine measured, or this process if it shares nothing."""
+    processes.note()
+    directory: Path | None = settings.METRICS_DIR
+    if directory is None or not instruments.IS_SHARED:
+        return generate_latest(instruments.REGISTRY)
+    shared = CollectorRegistry()
+    storage.Shared(directory, shared)
+    return generate_latest(shared)
 
 
 def _may_read(request: HttpRequest) -> bool:
