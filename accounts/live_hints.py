@@ -43,13 +43,14 @@ def push(user_ids: Iterable[int], message: dict[str, Any]) -> None:
     _send(user_ids, {"type": "session.message", "message": message})
 
 
-def kick(event: TokensRevoked) -> None:
+def kick(event: TokensRevoked, committed_at: float | None = None) -> None:
     """Close the sockets whose token is at or below a floor: of one client, or of all by batch.
 
     Call it after the floors are committed. A lost kick delays the close by seconds, since the
-    socket checks its token regularly (T7).
+    socket checks its token regularly (T7). With `committed_at` the sockets measure the delay.
     """
-    _send([event.user_id], {"type": "session.kick", **asdict(event)})
+    message = {"type": "session.kick", **asdict(event), "committed_at": committed_at}
+    _send([event.user_id], message)
 
 
 def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:

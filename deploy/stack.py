@@ -139,6 +139,7 @@ class Stack:
             "PORT": str(self.port),
             "DATA_DIR": str(self.data_dir),
             "FILES_GROUP": group,
+            "METRICS_DIR": str(runtime / site_processes.METRICS),
             "PYTHONUNBUFFERED": "1",
         }
         self.manage("migrate", "--noinput", "--verbosity", "0")

@@ -7,6 +7,8 @@ from django.contrib import admin
 # supervisor of the stack imports that too, and needs no Celery.
 from socialsite.celery import app as celery_app
 from socialsite.core import field_labels
+from socialsite.core.telemetry import processes
+from socialsite.metrics import tasks  # noqa: F401  (measures tasks)
 
 __all__ = ["SocialsiteConfig", "celery_app"]
 
@@ -20,3 +22,4 @@ class SocialsiteConfig(AppConfig):
         """Translate the labels of all models, and give the admin its first page."""
         field_labels.translate(apps.get_models())
         admin.site.index_template = "socialsite/staff_home.html"
+        processes.watch()

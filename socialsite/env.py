@@ -11,20 +11,20 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
+from socialsite.core.runtime.metrics_settings import MetricsSettings
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
-METRICS_TOKEN_MIN = 8
 # With this threshold the posts of the demo's biggest author are pulled, as the demo has 300 people.
 DEMO_PUSH_ALL_MAX = 100
 
 
-class Env(BaseSettings):
+class Env(MetricsSettings):
     """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
@@ -166,9 +166,6 @@ class Env(BaseSettings):
         description="where push services report problems, mailto:… or https://…; empty:"
         " SECURITY_CONTACT, or the site's address",
     )
-    METRICS_TOKEN: str = Field(
-        "", description="Bearer token of /metrics; empty: generated and stored in DATA_DIR"
-    )
     BUDGETS: bool = Field(
         True, description="0 lifts all budgets except those of failed attempts; for trials only"
     )
@@ -207,15 +204,6 @@ class Env(BaseSettings):
                 grp.getgrnam(value)
             except KeyError:
                 raise ValueError("there is no group of this name") from None
-        return value
-
-    @field_validator("METRICS_TOKEN")
-    @classmethod
-    def _metrics_token(cls, value: str) -> str:
-        if value and (len(value) < METRICS_TOKEN_MIN or re.search(r"[^!-~]", value)):
-            raise ValueError(
-                f"must have at least {METRICS_TOKEN_MIN} characters, ASCII without blanks"
-            )
         return value
 
     @field_validator("SERVICE_KEYS")

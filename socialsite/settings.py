@@ -68,6 +68,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "socialsite.pages.middleware.Health",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "socialsite.metrics.middleware.RequestTimes",
     "socialsite.pages.middleware.SiteAlong",
     "socialsite.pages.embeds.Embeds",
     "socialsite.pages.middleware.AdminOnlySession",
@@ -233,6 +234,8 @@ IP_DAYS = ENV.IP_DAYS
 CLOSE_GRACE_DAYS = ENV.CLOSE_GRACE_DAYS
 DRAFT_DAYS = ENV.DRAFT_DAYS
 METRICS_TOKEN = ENV.METRICS_TOKEN
+METRICS_DIR = Path(ENV.METRICS_DIR) if ENV.METRICS_DIR else None
+METRICS_ROLE = ENV.METRICS_ROLE
 SERVICE_KEYS = ENV.services
 CLIENT_POLICY = ENV.CLIENT_POLICY
 PASSWORD_POLICY = ENV.PASSWORD_POLICY

@@ -17,7 +17,7 @@ from socialsite.core.rate_limits import budgets
 from socialsite.core.requests.request_budgets import takes
 from socialsite.core.site.documents import Kind
 from socialsite.doctor.pages import doctor
-from socialsite.metrics import metrics
+from socialsite.metrics.views import metrics
 from socialsite.pages import exports, imports, logo, views, web_app
 from socialsite.pages.accent import stylesheet
 from socialsite.pages.announcements import dismiss

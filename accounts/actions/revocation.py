@@ -7,6 +7,7 @@
 """
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -91,13 +92,16 @@ def next_version(row: TokenVersion) -> None:
 def _publish(event: TokensRevoked) -> None:
     """Publish the event, and announce it after the commit; the event's handler repeats that."""
     publish(event)
-    transaction.on_commit(lambda: announce(event))
+    transaction.on_commit(lambda: announce(event, time.time()))
 
 
-def announce(event: TokensRevoked) -> None:
-    """Apply a committed revocation at once: raise the cached floors, close the sockets (T7)."""
+def announce(event: TokensRevoked, committed_at: float | None = None) -> None:
+    """Apply a committed revocation at once: raise the cached floors, close the sockets (T7).
+
+    `committed_at` is the Unix time of a commit that was made just now.
+    """
     if event.client is None:
         cache.raise_floors(event.user_id, event.floor, {})
     else:
         cache.raise_floors(event.user_id, None, {event.client: event.floor})
-    live_hints.kick(event)
+    live_hints.kick(event, committed_at)

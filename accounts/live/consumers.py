@@ -35,6 +35,7 @@ from channels.utils import await_many_dispatch
 from accounts import cache, live_hint_types, live_hints, sign_out_reasons, tokens
 from accounts.live import checks, handshake
 from accounts.live.handshake import Handshake
+from accounts.live.measures import Measures
 from accounts.sign_out_reasons import EXPIRED, Ending
 from accounts.tokens import Principal
 from socialsite.core.errors import (
@@ -96,6 +97,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self._tasks: list[asyncio.Task[None]] = []
         self._entered: list[tuple[Budget, str]] = []
         self._frames = local.Bucket()
+        self._measures = Measures()
         inbox = partial(self.channel_layer.receive, self.channel_name)
         try:
             await await_many_dispatch([receive, inbox], self.dispatch)
@@ -106,6 +108,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 task.cancel()
             for budget, owner in self._entered:
                 local.leave(budget, owner)
+            self._measures.ended()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Handle a message without Channels' thread that cleans up database connections first.
@@ -127,6 +130,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             return
         if message["type"] == "websocket.close":
             self.is_ending = self.is_closed = True
+        self._measures.sends(message)
         try:
             await send(message)
         except (OSError, RuntimeError) as error:
@@ -185,6 +189,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
     ) -> None:
         """Ignore messages from the browser; close the socket when there are too many."""
+        self._measures.receives()
         if self._frames.take(budgets.FRAME):
             await self.close(TOO_MUCH, budgets.FRAME.name)
         elif len(text_data or bytes_data or "") > FRAME_MAX:
@@ -201,12 +206,13 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         if principal is None or event["client"] not in (None, principal.client):
             return
         number = principal.batch if event["client"] is None else principal.version
-        if number > event["floor"]:
+        if self.is_ending or number > event["floor"]:
             return
         if event["access_only"] or event["spared"] == principal.client:
             await self.close(REAUTHENTICATE)
         else:
             await self._sign_out(Ending(event["reason"], event["by"]))
+        self._measures.revoked_by_message(event.get("committed_at"))
 
     def _count(self) -> None:
         """Count the socket for its address. Raises _TooMuch."""
@@ -269,13 +275,17 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         try:
             self.found = await _in_time(checks.check(principal))
         except AppError as error:
+            is_open = not self.is_ending
             await self._refuse(error)
+            if is_open and isinstance(error, BannedAccessToken):
+                self._measures.revoked_by_check()
             return False
         except Exception:
             # An error never means "allowed".
             logger.exception("token of a WebSocket not checked; closing it")
             await self.close(TRY_LATER)
             return False
+        self._measures.is_valid()
         return True
 
     async def _refuse(self, error: AppError, refresh: str = "") -> None:

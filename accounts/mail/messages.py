@@ -23,6 +23,7 @@ from accounts.mail.composing import address_of, mail_to
 from accounts.models import MailKind, SignUpRequest, StaffAct, User
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
+from socialsite.core.telemetry.instruments import MAILS
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +65,17 @@ def send(
         if not messages or not (counted or _may_send(kind, user_id, address, len(messages))):
             return 0
         for message in messages:
-            message.send()
+            _send(message)
     return len(messages)
+
+
+def _send(message: EmailMessage) -> None:
+    try:
+        message.send()
+    except Exception:
+        MAILS.labels("failed").inc()
+        raise
+    MAILS.labels("sent").inc()
 
 
 def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:

@@ -8,6 +8,7 @@ from accounts.push import actions
 from socialsite.core import db
 from socialsite.core.client import web_push
 from socialsite.core.client.web_push import Outcome
+from socialsite.core.telemetry.instruments import PUSHES
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ def send(device: PushSubscription, text: bytes, *, topic: str, urgency: str) -> 
         return Result(done=False, again_seconds=int(waits) + 1)
     keys = web_push.keys_of(device.p256dh, device.auth)
     sent = web_push.send(device.endpoint, keys, text, topic=topic, urgency=urgency)
+    PUSHES.labels(sent.outcome.value).inc()
     if sent.outcome is Outcome.SENT:
         actions.delivered(device)
         return DONE

@@ -35,6 +35,7 @@ from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.allowances import refusal
 from socialsite.core.rate_limits.budget import Guesses, Rate
 from socialsite.core.runtime import concurrency
+from socialsite.core.telemetry.instruments import FAILED_ATTEMPTS
 
 DAY = 86_400
 # A pending attempt older than this (its process was killed) counts as a failure.
@@ -47,6 +48,14 @@ PAUSING_FREELY = 8
 _jitter = random.SystemRandom()
 _pausing: set[object] = set()
 
+# Their names in the metrics.
+FAILURES: dict[type[AppError], str] = {
+    PasswordNotCorrected: "password",
+    UserNotFound: "name",
+    OtpNotCorrected: "code",
+    RegMatchError: "sign_up_refused",
+    DuplicatedUser: "name_taken",
+}
 
 Keys = dict[str, Guesses]
 
@@ -140,7 +149,11 @@ def _guarded(owner: object, keys: Keys, *failures: type[AppError]) -> Iterator[N
     Raises Unavailable when too many attempts run at once, in total or for this owner.
     """
     with concurrency.slow(concurrency.PASSWORD, owner), _counted(keys, *failures):
-        yield
+        try:
+            yield
+        except failures as error:
+            FAILED_ATTEMPTS.labels(FAILURES.get(type(error), "other")).inc()
+            raise
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from deploy.services.site_processes import ROLES, WORKER_READY, Role, http_answers
+from deploy.services.site_processes import METRICS, ROLES, WORKER_READY, Role, http_answers
 
 PROBE_SECONDS = 2.0
 STARTING_SECONDS = 0.1
@@ -57,6 +57,7 @@ def run(role: Role, directory: Path, tell: Tell = notify, silent_seconds: float 
         uds.unlink(missing_ok=True)  # of a killed process
     # The role must not send states itself, and must not see where to.
     env = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
+    env |= {"METRICS_DIR": str(directory / METRICS), "METRICS_ROLE": role.name}
     output = None if role.answers else subprocess.PIPE
     process = subprocess.Popen(
         command, cwd=release, env=env, stdout=output, stderr=output and subprocess.STDOUT

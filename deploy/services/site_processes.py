@@ -23,6 +23,7 @@ SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 # Each HTTP worker listens on its own socket: of several processes that accept from one socket, one
 # may get most connections, and keeps them.
 HTTP = ("http1", "http2")
+METRICS = "metrics"  # in the directory of sockets: what the processes measured
 WORKER_READY = " ready."  # the end of the line that Celery logs when it takes tasks
 
 
@@ -127,7 +128,7 @@ def celery_worker(
         name=name,
         argv=python(*worker_arguments(name, *options)),
         ready_line=WORKER_READY,
-        env=env,
+        env={**env, "METRICS_ROLE": name},
         cwd=PROJECT_DIR,
     )
 
@@ -154,7 +155,7 @@ def _answering(name: str, env: Mapping[str, str], uds: Path, arguments: Sequence
         ready=lambda: http_answers(uds),
         probed=True,
         stale=[uds],
-        env=env,
+        env={**env, "METRICS_ROLE": name},
         cwd=PROJECT_DIR,
     )
 

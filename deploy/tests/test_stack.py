@@ -112,6 +112,41 @@ def test_metrics_are_for_scrapers_with_the_token(stack: Stack) -> None:
     assert b"socialsite_events_waiting" in answer.body
 
 
+def scrape(stack: Stack) -> dict[str, float]:
+    """Return the samples of `/metrics`."""
+    answer = ask(stack, "/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
+    lines = (line for line in answer.body.decode().splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_metrics_are_those_of_all_processes_whoever_answers(stack: Stack) -> None:
+    missing = 'socialsite_http_request_seconds_count{method="GET",route="none",status="4xx"}'
+    before = scrape(stack).get(missing, 0)
+    for name in HTTP:  # each answers half of them
+        for _ in range(20):
+            assert site_processes.http_answers(uds_of(stack, name), "/nothing-here") is False
+    for _ in range(4):
+        assert scrape(stack)[missing] == before + 40
+    found = eventually(partial(scrape, stack), has_tasks)
+    for role in (*HTTP, "sockets", "worker", "video"):
+        label = f'{{role="{role}"}}'
+        assert found[f"socialsite_process_memory_bytes{label}"] > 10_000_000
+        assert found[f"socialsite_process_start_seconds{label}"] > 1_000_000_000
+    assert found['socialsite_queue_messages{queue="video"}'] >= 0
+
+
+def has_tasks(found: dict[str, float]) -> bool:
+    """Return whether tasks of the schedule ran, and their waits were measured."""
+    label = 'task="core.relay_events"'
+    waits = found.get(f"socialsite_task_wait_seconds_count{{{label}}}", 0)
+    done = found.get(f'socialsite_task_seconds_count{{outcome="success",{label}}}', 0)
+    return waits > 0 and done > 0
+
+
+def uds_of(stack: Stack, name: str) -> Path:
+    return Path(stack.env["METRICS_DIR"]).with_name(f"{name}.sock")
+
+
 def test_static_files_carry_their_headers(stack: Stack) -> None:
     sheet = next((stack.data_dir / "static").rglob("*.css"))
     answer = ask(stack, f"/static/{sheet.relative_to(stack.data_dir / 'static')}")

@@ -16,6 +16,7 @@ from socialsite.celery import app
 class Task:
     """The attributes of a task that Celery and its signals read."""
 
+    name = "test.nothing"
     request = SimpleNamespace(is_eager=False)
 
 

@@ -67,7 +67,9 @@ def killed(act: Callable[[Any], Any], user: Any) -> None:
     child = os.fork()
     if child == 0:
         try:
-            revocation.announce = lambda event: os.kill(os.getpid(), signal.SIGKILL)
+            revocation.announce = lambda event, committed_at=None: os.kill(
+                os.getpid(), signal.SIGKILL
+            )
             act(user)
         except BaseException:
             traceback.print_exc()

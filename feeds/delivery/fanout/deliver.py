@@ -23,6 +23,7 @@ from socialsite.core.events import enqueue
 from socialsite.core.positions import Position
 from socialsite.core.redis import RedisDown
 from socialsite.core.runtime.failpoints import failpoint
+from socialsite.core.telemetry.instruments import FANOUTS
 
 _Update = tuple[QuerySet[FanOutChunk], dict[str, int]]
 
@@ -239,11 +240,12 @@ def finish(fanouts: QuerySet[FanOut]) -> int:
     ready = fanouts.filter(~Exists(open_chunk), state=FanOut.State.RUNNING)
     places = list(ready.values_list("pk", "author_id", "position"))
     ids = [place[0] for place in places]
-    done = FanOut.objects.filter(pk__in=ids).update(
-        state=FanOut.State.DONE, done_at=db.now_ms() if ids else None
-    )
+    now = db.now_ms() if ids else 0
+    done = FanOut.objects.filter(pk__in=ids).update(state=FanOut.State.DONE, done_at=now or None)
     if done:
         failpoint("fanout-done")
+        for _post_id, _author_id, position in places:
+            FANOUTS.observe(max(0, now - position) / 1000)
     for post_id, author_id, position in places:
         cache.delivered(author_id, Position(position, post_id))
     return done

@@ -17,6 +17,7 @@ from socialsite.core.events import enqueue
 from socialsite.core.ids import MAX_ID
 from socialsite.core.positions import Position
 from socialsite.core.runtime.failpoints import failpoint
+from socialsite.core.telemetry.instruments import FANOUTS
 
 # Chunks of one message; a message costs a worker up to half of a chunk. A post with few chunks gets
 # at least two messages, so that two workers share it; further workers are for other posts.
@@ -48,6 +49,7 @@ def write(post_id: int) -> None:
     fanout.save(update_fields=["total", "state", "done_at"])
     failpoint("plan-written")
     if not total:
+        FANOUTS.observe(max(0, (fanout.done_at or 0) - fanout.position) / 1000)
         place = Position(fanout.position, post_id)
         transaction.on_commit(partial(cache.delivered, fanout.author_id, place), robust=True)
 

@@ -17,14 +17,17 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, models, transaction
 from django.db.models import QuerySet
 
+from socialsite.core.telemetry.instruments import DATABASE_RETRIES
+
 P = ParamSpec("P")
 R = TypeVar("R")
 ModelT = TypeVar("ModelT", bound=models.Model)
 
 logger = logging.getLogger(__name__)
 
-# Deadlock, lock wait timeout, record changed since last read (MariaDB 11.6 and later).
-RETRYABLE_MYSQL = {1213, 1205, 1020}
+# Record changed since last read: MariaDB 11.6 and later.
+RETRY_REASONS = {1213: "deadlock", 1205: "lock_timeout", 1020: "changed"}
+RETRYABLE_MYSQL = set(RETRY_REASONS)
 # The server, or all of MySQL, is read-only.
 READ_ONLY_MYSQL = {1290, 1836}
 ATTEMPTS = 6
@@ -76,6 +79,7 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
                 if not is_retryable(error) or attempt == ATTEMPTS - 1:
                     raise
                 code = error.args[0] if error.args else 0
+                DATABASE_RETRIES.labels(RETRY_REASONS.get(code, "locked")).inc()
                 logger.info(
                     "retrying the transaction of %s: %s",
                     function.__qualname__,

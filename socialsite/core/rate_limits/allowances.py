@@ -17,6 +17,7 @@ from socialsite.core.errors import AppError, RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.rate_limits.buckets import Take
 from socialsite.core.rate_limits.budget import HOUR, MINUTE, Budget, Rate
+from socialsite.core.telemetry.instruments import REFUSALS
 
 SECOND = 1_000_000  # in microseconds, the unit of the rows
 
@@ -42,7 +43,10 @@ def key_of(take: Take) -> str:
 def take_all(takes: Sequence[Take]) -> list[Denial]:
     """Take tokens from all given budgets, or from none; return the denial, if any."""
     wanted = _limited(takes)
-    return _take(wanted) if wanted else []
+    denials = _take(wanted) if wanted else []
+    for denial in denials:
+        REFUSALS.labels(denial.budget.name, "database").inc()
+    return denials
 
 
 @db.atomic

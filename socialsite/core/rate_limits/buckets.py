@@ -17,6 +17,7 @@ from django.conf import settings
 from socialsite.core import redis
 from socialsite.core.errors import RateLimited
 from socialsite.core.rate_limits.budget import Budget
+from socialsite.core.telemetry.instruments import REFUSALS
 
 
 class Take(NamedTuple):
@@ -108,6 +109,8 @@ class PendingTakes:
             return FREE
         budget = self.takes[number - 1].budget
         rate = budget.rate or budget.default
+        if not given:
+            REFUSALS.labels(budget.name, "redis").inc()
         full_after = max(0.0, (rate.capacity - float(left)) / rate.per_second)
         remaining = max(0, math.floor(float(left)))
         return Grant(bool(given), remaining, float(wait), rate.capacity, full_after)

@@ -7,6 +7,7 @@ import math
 import time
 
 from socialsite.core.rate_limits.budget import Budget
+from socialsite.core.telemetry.instruments import REFUSALS
 
 # Above this number, owners with a full bucket are dropped; if that is not enough, all are.
 OWNERS_MAX = 100_000
@@ -32,9 +33,14 @@ class Bucket:
         full_at = max(self.full_at, now) + 1 / rate.per_second
         over = full_at - now - rate.capacity / rate.per_second
         if over > 1e-6:
+            _count_refusal(budget)
             return math.ceil(over)
         self.full_at = full_at
         return 0
+
+
+def _count_refusal(budget: Budget) -> None:
+    REFUSALS.labels(budget.name, "process").inc()
 
 
 _buckets: dict[Owner, Bucket] = {}
@@ -60,6 +66,7 @@ def enter(budget: Budget, owner: str) -> bool:
     """Add one to the count; return False and add nothing if the limit is reached."""
     rate, key = budget.rate, (budget.name, owner)
     if rate is not None and _held.get(key, 0) >= rate.capacity:
+        _count_refusal(budget)
         return False
     _held[key] = _held.get(key, 0) + 1
     return True

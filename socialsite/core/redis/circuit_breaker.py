@@ -3,6 +3,8 @@
 import threading
 import time
 
+from socialsite.core.telemetry.instruments import REDIS_DOWN, REDIS_FAILURES
+
 BREAK_SECONDS = 2.0
 
 
@@ -23,15 +25,20 @@ class Breaker:
         with self._lock:
             now = time.monotonic()
             if now < self._open_until:
+                REDIS_FAILURES.labels("circuit_open").inc()
                 raise RedisDown("circuit open")
             if self._open_until:
                 self._open_until = now + BREAK_SECONDS  # ours to try; its success resets
 
     def trip(self) -> None:
+        REDIS_FAILURES.labels("no_answer").inc()
+        REDIS_DOWN.set(1)
         with self._lock:
             self._open_until = time.monotonic() + BREAK_SECONDS
 
     def reset(self) -> None:
+        if self._open_until:
+            REDIS_DOWN.set(0)
         self._open_until = 0.0
 
 

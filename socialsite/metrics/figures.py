@@ -1,16 +1,6 @@
-"""`/metrics` in Prometheus' text format: figures about unfinished work, for operators.
+"""Figures about unfinished work and regular checks, read from the database at each scrape."""
 
-Each scrape reads the figures from the database, so any process may answer. A scraper always sends
-METRICS_TOKEN as a Bearer token, even from this machine: behind a plain proxy every client looks
-local.
-"""
-
-import secrets
-
-from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from prometheus_client import CollectorRegistry, Gauge, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client import CollectorRegistry, Gauge
 
 from accounts import addresses
 from feeds.audit import verify
@@ -18,7 +8,6 @@ from feeds.discovery.search import drift as search_drift
 from feeds.models import FanOut, FanOutChunk
 from interactions.actions import recount as interactions
 from relations.counters import counts, recount
-from socialsite.core import errors
 from socialsite.core.events import relay
 from socialsite.core.media import disk_space
 from socialsite.core.media.videos import failures
@@ -26,11 +15,8 @@ from socialsite.core.media.videos import queries as videos_queries
 from socialsite.core.models import Event
 
 
-def metrics(request: HttpRequest) -> HttpResponse:
-    """Return the figures; raises NotFound for requests without the token."""
-    if not _may_read(request):
-        raise errors.NotFound
-    registry = CollectorRegistry()
+def add(registry: CollectorRegistry) -> None:
+    """Read all figures and add them to a registry."""
     figures = {
         "socialsite_event_lag_seconds": (
             "age of the oldest event that is not delivered",
@@ -65,14 +51,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
     _search_drift(registry)
     _videos(registry)
     _disk(registry)
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
-
-
-def _may_read(request: HttpRequest) -> bool:
-    """Return whether a request sends the token."""
-    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-    shown, wanted = token.strip().encode(), settings.METRICS_TOKEN.encode()
-    return bool(wanted) and scheme.lower() == "bearer" and secrets.compare_digest(shown, wanted)
 
 
 def _count_drift(registry: CollectorRegistry) -> None:

@@ -1,0 +1,44 @@
+"""The time that requests take, by route."""
+
+import functools
+import re
+from collections.abc import Callable
+from time import perf_counter
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from prometheus_client import Histogram
+
+from socialsite.core.telemetry.instruments import HTTP_REQUESTS
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+NO_ROUTE, OTHER_METHOD = "none", "other"
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+class RequestTimes:
+    """Measures each request from here to its response."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer."""
+        began = perf_counter()
+        response = self.get_response(request)
+        found = request.resolver_match
+        method = request.method if request.method in METHODS else OTHER_METHOD
+        _series(found.route if found else NO_ROUTE, method, response.status_code // 100).observe(
+            perf_counter() - began
+        )
+        return response
+
+
+@functools.cache  # as many as there are routes
+def _series(route: str, method: str, hundreds: int) -> Histogram:
+    return HTTP_REQUESTS.labels(route_text(route), method, f"{hundreds}xx")
+
+
+def route_text(route: str) -> str:
+    """Return a URL pattern of Django in the way of OpenAPI: `posts/{post_id}`."""
+    return _PARAMETER.sub(r"{\1}", route) or "/"

@@ -1,0 +1,36 @@
+"""The time of tasks, and the time that they waited in a queue; also those of the embedded mode."""
+
+import time
+from typing import Any
+
+from celery.signals import before_task_publish, task_postrun, task_prerun
+
+from socialsite.core.telemetry.instruments import TASK_WAITS, TASKS
+
+SENT_AT = "sent_at"  # in the headers of a message
+
+
+@before_task_publish.connect
+def _sent(headers: dict[str, Any] | None = None, **_kwargs: object) -> None:
+    if headers is not None:
+        headers[SENT_AT] = time.time()
+
+
+@task_prerun.connect
+def _begun(sender: Any, **_kwargs: object) -> None:
+    request = sender.request
+    if request.is_eager:  # called in the process of its caller, as a function
+        return
+    request.began = time.perf_counter()
+    sent_at = getattr(request, SENT_AT, None)
+    if isinstance(sent_at, int | float):
+        # The clocks of two machines may differ.
+        TASK_WAITS.labels(sender.name).observe(max(0.0, time.time() - sent_at))
+
+
+@task_postrun.connect
+def _ended(sender: Any, state: str | None = None, **_kwargs: object) -> None:
+    began = getattr(sender.request, "began", None)
+    if began is not None:
+        outcome = (state or "unknown").lower()
+        TASKS.labels(sender.name, outcome).observe(time.perf_counter() - began)
