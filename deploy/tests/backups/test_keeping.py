@@ -79,3 +79,16 @@ def test_an_upload_that_is_deleted_later_stays_as_long_as_a_back_up_lists_it(
         # The first two list it: it was deleted between them.
         assert bool(list(target.names("media"))) == (number < 2)
         (site.media / "ab" / "one.jpg").unlink(missing_ok=True)
+
+
+def test_an_interrupted_back_up_is_deleted_after_a_day(
+    site: Site, target: Folder, state: State, day: Callable[[float], None]
+) -> None:
+    for number in (0, 0.5, 1.2):
+        day(number)
+        making.full(site, target, Seal(), state, verify=False)
+    for name in ("full/20260101T000000Z", "full/20260101T120000Z"):
+        target.delete(f"{name}/{making.MANIFEST}")
+    making.forget(target, Keep(), state)
+    left = {name.split("/")[1] for name in target.names("full")}
+    assert left == {"20260101T120000Z", "20260102T044800Z"}
