@@ -51,6 +51,7 @@ def _add_backups(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     backup = add("backup", "back the site up to the target of /etc/socialsite/backup.env")
     backup.add_argument("--log", action="store_true", help="only what was written since the last")
     backup.add_argument("--no-verify", action="store_true", help="do not restore it for a check")
+    backup.add_argument("--new-target", action="store_true", help="accept another target")
     restore = add("restore", "replace the data of the site by those of a back-up")
     restore.add_argument("--to", help="restore this moment, such as 2026-11-28T20:15:00 (UTC)")
     restore.add_argument("--yes", action="store_true", help="delete what the site has now")

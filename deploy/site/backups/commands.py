@@ -5,7 +5,7 @@ import datetime
 from pathlib import Path
 
 from deploy.site import databases, layout, releases, running, settings, units
-from deploy.site.backups import making, restoring, state
+from deploy.site.backups import making, restoring
 from deploy.site.backups.making import Keep, Site
 from deploy.site.backups.mariadb import Server
 from deploy.site.backups.sealing import Seal, work_directory
@@ -29,6 +29,8 @@ def backup(options: argparse.Namespace) -> int:
     if isinstance(site.database, File) and not site.database.path.is_file():
         raise InstallError(f"{site.data_dir} is no DATA_DIR of an embedded site: no db.sqlite3")
     known = State(_state_of(options), str(target))
+    if options.new_target:
+        known.recognize(target, new=True)
     if options.log:
         number = making.log(site, target, seal, known)
         if number:
@@ -68,7 +70,8 @@ def restore(options: argparse.Namespace) -> int:
         machine.run("systemctl", "stop", *units.timers(), *units.backups())
         running.stop(machine)
         # The restored database has another log, so it begins with a full back-up of its own.
-        (STATE / state.STATE).unlink(missing_ok=True)
+        manifest = chosen.manifest
+        State(STATE).begin_again(manifest.get("site", manifest["lineage"]))
         try:
             restoring.database(site, seal, chosen, fetched)
             print(f"{restoring.media(site, target, seal)} uploads copied")

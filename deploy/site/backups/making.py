@@ -5,16 +5,16 @@ import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deploy.site.backups import sqlite
+from deploy.site.backups import space, sqlite
 from deploy.site.backups.mariadb import Server
-from deploy.site.backups.sealing import Seal, flow, work_directory
+from deploy.site.backups.sealing import WORK, Seal, flow, work_directory
 from deploy.site.backups.state import State, open_upload, uploads
-from deploy.site.backups.targets import Target
+from deploy.site.backups.targets import Folder, Target
 from deploy.site.machine import InstallError
 
 SCRATCH = "socialsite_verify"
@@ -24,6 +24,8 @@ UNTIL = "until"
 LISTED = "media"
 # Whoever backs up by hand after a mishap must not lose the back-up from before it.
 RECENT = datetime.timedelta(days=2)
+# A full back-up that has no manifest after that was interrupted.
+UNFINISHED = datetime.timedelta(days=1)
 FORMAT = 1
 
 
@@ -57,18 +59,25 @@ def now() -> datetime.datetime:
 
 def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) -> str:
     """Make a full back-up and return its name. It is complete once it has its manifest."""
+    state.recognize(target)
+    _room_for_dump(site, state)
     begun = now()
     name = f"full/{begun.strftime(STAMP)}"
     manifest: dict[str, Any] = {"format": FORMAT, "begun": begun.isoformat()}
     with work_directory() as work:
         dump = work / f"database{seal.suffix}"
         position = site.database.dump(dump, seal)
-        if position is not None:
+        manifest["snapshot"] = position.moment.isoformat()
+        if position.file:
             manifest |= {"log": position.file, "offset": position.offset}
+        if isinstance(target, Folder):
+            space.require(target.path, dump.stat().st_size, "The back-up")
+        state.recognize(target)  # a dump takes its time
         # Uploads of the dump are on the disk: their rows are written after them.
         with state.locked():
-            manifest["lineage"] = state.lineage
-            # The target may be another disk under the same name, or somebody cleared it.
+            manifest |= {"site": state.site, "lineage": state.lineage}
+            state.dump = dump.stat().st_size
+            # Somebody may have deleted files of the target.
             state.media &= {_upload_of(stored) for stored in target.names("media")}
             copy_media(site, target, seal, state)
             listed = work / LISTED
@@ -100,6 +109,7 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
     server = site.database
     if not isinstance(server, Server):
         raise InstallError("SQLite has no log of its writes: make full back-ups")
+    state.recognize(target)
     with state.locked(), work_directory() as work:
         until = now()  # what was committed before is in the files that are complete now
         files, written = server.rotate_log(state.written)
@@ -117,6 +127,16 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
         target.put(mark, f"log/{state.lineage}/{UNTIL}")
         state.written, state.logs = written, files
     return len(missing)
+
+
+def _room_for_dump(site: Site, state: State) -> None:
+    """Raise InstallError if the disk for files on their way has too little room."""
+    with state.locked():
+        known = state.dump * 5 // 4
+    if isinstance(site.database, Server):
+        space.require(WORK, known or site.database.size() // 2, "The dump of the database")
+    else:  # the copy, and its sealed form
+        space.require(WORK, site.database.size() * 2, "The copy of the database")
 
 
 def copy_media(site: Site, target: Target, seal: Seal, state: State) -> None:
@@ -144,6 +164,8 @@ def _verified(site: Site, dump: Path, seal: Seal) -> str:
     opening = seal.opening(dump.name)
     if isinstance(site.database, Server):
         server = site.database
+        if (folder := server.folder()).is_dir():  # else another machine's
+            space.require(folder, server.size(), f"The check of the back-up ({SCRATCH})")
         try:
             server.load(dump, SCRATCH, opening)
             faults = server.broken_references(SCRATCH)
@@ -181,11 +203,12 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
         own = [name for name in known if known[name]["lineage"] == state.lineage]
         kept = chosen(own, keep)
         gone = [name for name in own if name not in kept]
+        stored = list(target.names("full"))
+        for name in stored:
+            if name.rpartition("/")[0] in {*gone, *_unfinished(stored, known)}:
+                target.delete(name)
         if not gone:
             return []
-        for name in target.names("full"):
-            if any(name.startswith(f"{old}/") for old in gone):
-                target.delete(name)
         first = known[min(kept)].get("log", "")  # the oldest file of the log that is needed
         for name in target.names(f"log/{state.lineage}"):
             file = name.rpartition("/")[2]
@@ -197,6 +220,17 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
             if _upload_of(name) not in needed:
                 target.delete(name)
     return gone
+
+
+def _unfinished(stored: Iterable[str], known: Container[str]) -> set[str]:
+    """Return the full back-ups without a manifest that nobody makes any more."""
+    folders = {name.rpartition("/")[0] for name in stored}
+    return {name for name in folders if name not in known and now() - _time_of(name) > UNFINISHED}
+
+
+def _time_of(name: str) -> datetime.datetime:
+    """Return the time at which a full back-up was begun."""
+    return datetime.datetime.strptime(name, f"full/{STAMP}").replace(tzinfo=datetime.UTC)
 
 
 def _upload_of(stored: str) -> str:
@@ -217,10 +251,7 @@ def chosen(names: Sequence[str], keep: Keep) -> set[str]:
     """Return which full back-ups stay: all of the last two days before the newest one, and the
     newest of each of the last days, weeks and months.
     """
-    times = {
-        name: datetime.datetime.strptime(name, f"full/{STAMP}").replace(tzinfo=datetime.UTC)
-        for name in sorted(names)
-    }
+    times = {name: _time_of(name) for name in sorted(names)}
     kept = {name for name, time in times.items() if max(times.values()) - time < RECENT}
     for number, period in ((keep.daily, "%Y-%j"), (keep.weekly, "%G-%V"), (keep.monthly, "%Y-%m")):
         newest = {time.strftime(period): name for name, time in times.items()}

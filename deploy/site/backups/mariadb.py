@@ -4,6 +4,7 @@ Programs of MariaDB do the work. Passwords reach them by the environment, so no 
 machine sees them.
 """
 
+import datetime
 import os
 import re
 from collections.abc import Sequence
@@ -22,10 +23,14 @@ UNLOGGED = "--init-command=SET SESSION sql_log_bin=0, FOREIGN_KEY_CHECKS=0, UNIQ
 
 @dataclass(frozen=True)
 class Position:
-    """A place in the binary log: what was committed before it is in the dump."""
+    """The moment of a dump, and its place in the binary log: what was committed before is in it.
 
-    file: str
-    offset: int
+    The moment is not before that of the dump. SQLite has no log, so no `file`.
+    """
+
+    moment: datetime.datetime
+    file: str = ""
+    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,25 @@ class Server:
         note_head = ["sh", "-c", f'head -c {HEAD_BYTES} | tee "$0"; exec cat', str(head)]
         flow([command, note_head, *seal.closing()], target=target, env=self._env)
         found = POSITION.search(head.read_text(errors="replace"))
+        # Its first bytes are written right after the moment.
+        moment = datetime.datetime.fromtimestamp(head.stat().st_mtime, datetime.UTC)
         head.unlink()
         if found is None:
             raise InstallError("the dump has no position: switch the binary log on (log-bin)")
-        return Position(found[1], int(found[2]))
+        return Position(moment, found[1], int(found[2]))
+
+    def size(self) -> int:
+        """Return the bytes of the tables of the site with their indexes, about."""
+        ((size,),) = self.query(
+            "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables"  # noqa: S608
+            f" WHERE table_schema = '{self.name}'"
+        )
+        return int(size)
+
+    def folder(self) -> Path:
+        """Return the folder of the tables on the machine of the server."""
+        ((folder,),) = self.query("SELECT @@datadir")
+        return Path(folder)
 
     def load(self, source: Path, database: str, opening: Sequence[Sequence[str]]) -> None:
         """Create the database anew and load a sealed dump into it."""

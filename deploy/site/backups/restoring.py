@@ -42,9 +42,7 @@ def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
     """
     known = making.manifests(target)
     usable = [
-        name
-        for name, manifest in known.items()
-        if wanted is None or datetime.datetime.fromisoformat(manifest["begun"]) <= wanted
+        name for name, manifest in known.items() if wanted is None or _moment(manifest) <= wanted
     ]
     if not usable:
         raise InstallError(
@@ -52,7 +50,12 @@ def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
         )
     name = usable[-1]
     manifest = known[name]
-    finished = datetime.datetime.fromisoformat(manifest["begun"])
+    if manifest["format"] > making.FORMAT:
+        raise InstallError(
+            f"{name} was made by a newer version of the site (format {manifest['format']}):"
+            " install that version first"
+        )
+    finished = _moment(manifest)
     logs: list[str] = []
     until = finished
     if "log" in manifest:
@@ -75,6 +78,12 @@ def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
             f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
         )
     return Chosen(name, manifest, logs, wanted or until, wanted is None)
+
+
+def _moment(manifest: dict[str, Any]) -> datetime.datetime:
+    """Return the earliest time to which a full back-up can be restored: its dump is not later."""
+    begun = datetime.datetime.fromisoformat(manifest["begun"])
+    return max(begun, datetime.datetime.fromisoformat(manifest.get("snapshot", manifest["begun"])))
 
 
 def _complete(logs: list[str], first: str) -> None:
@@ -119,9 +128,7 @@ def database(site: Site, seal: Seal, chosen: Chosen, fetched: Fetched) -> None:
     if not isinstance(site.database, Server):
         copy = site.database.path.with_name(".restored.sqlite3")
         flow(opening, source=fetched.dump, target=copy)
-        for suffix in ("-wal", "-shm"):
-            site.database.path.with_name(site.database.path.name + suffix).unlink(missing_ok=True)
-        os.replace(copy, site.database.path)
+        site.database.replace(copy)
         return
     site.database.load(fetched.dump, site.database.name, opening)
     if fetched.logs:

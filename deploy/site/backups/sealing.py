@@ -15,6 +15,8 @@ from typing import Any, BinaryIO
 
 from deploy.site.machine import InstallError
 
+# Survives a full memory; each use makes a private folder in it.
+WORK = Path("/var/tmp")  # noqa: S108
 ZSTD = ["zstd", "--quiet", "--stdout", "-3"]
 UNZSTD = ["zstd", "--quiet", "--stdout", "--decompress"]
 
@@ -89,6 +91,7 @@ def flow(
             if running and running[-1].stdout:
                 running[-1].stdout.close()  # so that its reader's end is noticed
             running.append(process)
+            stack.callback(_end, process)
             before = process.stdout or subprocess.DEVNULL
         codes = [process.wait() for process in running]
         if any(codes):
@@ -98,8 +101,15 @@ def flow(
             raise InstallError(f"`{names}` failed ({codes}):\n{text}")
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program of a pipe that was interrupted."""
+    if process.poll() is None:
+        process.terminate()
+        process.wait()
+
+
 @contextmanager
 def work_directory() -> Iterator[Path]:
     """Return a private directory for files on their way."""
-    with tempfile.TemporaryDirectory(prefix="socialsite-backup-", dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="socialsite-backup-", dir=WORK) as folder:
         yield Path(folder)

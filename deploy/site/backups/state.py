@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -10,42 +11,57 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from deploy.site.backups.targets import MARK, Target
 from deploy.site.machine import InstallError
 
 MEDIA = "media.txt"
 STATE = "state.json"
+# Videos that arrive or are converted: what is there is half of a file, or soon another one.
+LEFT_OUT = ("public", "incoming")
+
+
+def _new_name() -> str:
+    return secrets.token_hex(4)
 
 
 @dataclass
 class State:
-    """The copied part of the binary log, and the copied uploads.
+    """What was copied to one target: a part of the binary log, and uploads.
 
-    `lineage` names the binary log of this server: a restored one begins a new log under the same
-    names of files.
+    `site` names the site for good, also after it was restored on another machine. `lineage` names
+    the binary log of this server: a restored one begins a new log under the same names of files.
+    Both are those of the machine, the rest belongs to the target.
     """
 
     folder: Path
     target: str = ""
-    lineage: str = field(default_factory=lambda: secrets.token_hex(4))
+    site: str = field(default_factory=_new_name)
+    lineage: str = field(default_factory=_new_name)
+    mark: str = ""  # the random id that a file in the target has; "" before the first back-up
     written: str = ""  # the last GTID in the copied part
     logs: list[str] = field(default_factory=list)
     media: set[str] = field(default_factory=set)
+    dump: int = 0  # bytes of the last dump
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Read the state, let nobody else change it, and store it at the end.
 
-        For another target than the last time it begins empty. A machine that dies meanwhile keeps
-        the old state.
+        A machine that dies meanwhile keeps the old state.
         """
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self._lock():
             self._read()
             yield
             self._write()
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -58,37 +74,90 @@ class State:
                 raise InstallError("Another full back-up runs on this machine") from None
             yield
 
+    def recognize(self, target: Target, *, new: bool = False) -> None:
+        """Make sure that this is the target of the earlier back-ups, such as a mounted disk.
+
+        Raises InstallError if it is another one under the same name, unless `new` accepts it. At
+        the first back-up to a name the target gets a random id.
+        """
+        with self.locked():
+            found = target.mark()
+            if new and found != self.mark:
+                self.mark, self.written, self.logs, self.media = "", "", [], set()
+            if self.mark and found != self.mark:
+                raise InstallError(
+                    f"{target} is not the place where the earlier back-ups of this site are:"
+                    f" its file {MARK} {'has another id' if found else 'is missing'}. Is its disk"
+                    f" mounted? (findmnt --target {target}) If this is a new place that you want,"
+                    " run: site backup --new-target"
+                )
+            self.mark = found or self.mark or target.set_mark(secrets.token_hex(8))
+
+    def begin_again(self, site: str) -> None:
+        """Note that the database is a restored one of this site, which begins a new log.
+
+        So every target gets a full back-up of its own; the ids of the targets stay known.
+        """
+        with self._lock():
+            self._read()
+            self._replace(self.folder / STATE, json.dumps({"site": site, "lineage": _new_name()}))
+            for path in (self.folder / "targets").glob(f"*/{STATE}"):
+                mark = json.loads(path.read_text())["mark"]
+                self._replace(path, json.dumps({"mark": mark}))
+                (path.parent / MEDIA).unlink(missing_ok=True)
+
+    @property
+    def _own(self) -> Path:
+        """The folder with what belongs to the target."""
+        return self.folder / "targets" / hashlib.sha256(self.target.encode()).hexdigest()[:16]
+
     def _read(self) -> None:
-        if not (self.folder / STATE).exists():
-            return
-        known = json.loads((self.folder / STATE).read_text())
-        self.lineage = known["lineage"]
-        if known["target"] == self.target:
-            self.written, self.logs = known["written"], known["logs"]
-            self.media = set((self.folder / MEDIA).read_text().splitlines())
+        shared = _known(self.folder / STATE)
+        self.lineage = shared.get("lineage", self.lineage)
+        self.site = shared.get("site", shared.get("lineage", self.site))
+        known, media = _known(self._own / STATE), self._own / MEDIA
+        # An earlier version had one state for all targets.
+        if not known and shared.get("target") == self.target:
+            known, media = shared, self.folder / MEDIA
+        self.mark = known.get("mark", "")
+        self.written, self.logs = known.get("written", ""), known.get("logs", [])
+        self.dump = known.get("dump", 0)
+        self.media = set(media.read_text().splitlines()) if known and media.exists() else set()
 
     def _write(self) -> None:
-        self._replace(MEDIA, "".join(f"{name}\n" for name in sorted(self.media)))
+        self._own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._replace(self._own / MEDIA, "".join(f"{name}\n" for name in sorted(self.media)))
         known = {
             "target": self.target,
-            "lineage": self.lineage,
+            "mark": self.mark,
             "written": self.written,
             "logs": self.logs,
+            "dump": self.dump,
         }
-        self._replace(STATE, json.dumps(known))
+        self._replace(self._own / STATE, json.dumps(known))
+        shared = json.dumps({"site": self.site, "lineage": self.lineage})
+        self._replace(self.folder / STATE, shared)
+        (self.folder / MEDIA).unlink(missing_ok=True)
 
-    def _replace(self, name: str, text: str) -> None:
-        part = self.folder / f".{name}.part"
+    @staticmethod
+    def _replace(path: Path, text: str) -> None:
+        part = path.with_name(f".{path.name}.part")
         part.write_text(text)
         part.chmod(0o600)
-        os.replace(part, self.folder / name)
+        os.replace(part, path)
+
+
+def _known(path: Path) -> dict[str, Any]:
+    """Return what a file of the state has; nothing if there is no file."""
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
 
 
 def uploads(media: Path) -> Iterable[str]:
-    """Return the names of all uploads below a folder, without the links in `public/`."""
+    """Return the names of all uploads below a folder, without links and unfinished videos."""
     for parent, directories, names in os.walk(media):
-        if Path(parent) == media and "public" in directories:
-            directories.remove("public")
+        if Path(parent) == media:
+            directories[:] = [name for name in directories if name not in LEFT_OUT]
         for name in names:
             if not name.startswith("."):
                 yield str(Path(parent, name).relative_to(media))

@@ -2,11 +2,16 @@
 
 import os
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from deploy.site.machine import InstallError, run
 
+# The file with the random id of a target.
+MARK = "target-id"
+RCLONE_MISSING = (3, 4)  # its exit codes for a folder and a file that are not there
 PRIVATE_DIR, PRIVATE_FILE = 0o700, 0o600
 
 
@@ -28,13 +33,17 @@ class Folder:
         for parent in reversed(target.relative_to(self.path).parents[:-1]):
             (self.path / parent).mkdir(mode=PRIVATE_DIR, exist_ok=True)
         part = target.with_name(f".{target.name}.part")
-        with local.open("rb") as source, part.open("wb") as copy:
-            shutil.copyfileobj(source, copy, 1 << 20)
-            copy.flush()
-            os.fsync(copy.fileno())
+        try:
+            with local.open("rb") as source, part.open("wb") as copy:
+                shutil.copyfileobj(source, copy, 1 << 20)
+                copy.flush()
+                os.fsync(copy.fileno())
+        except OSError:  # such as a full disk, which needs the room
+            part.unlink(missing_ok=True)
+            raise
         part.chmod(PRIVATE_FILE)
         part.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
 
     def get(self, name: str, local: Path) -> None:
         """Copy a stored file to `local`. Raises InstallError if there is none."""
@@ -42,6 +51,15 @@ class Folder:
             shutil.copyfile(self.path / name, local)
         except FileNotFoundError:
             raise InstallError(f"{self} has no {name}") from None
+
+    def mark(self) -> str:
+        """Return the id of the target, "" if it has none yet."""
+        path = self.path / MARK
+        return path.read_text().strip() if path.exists() else ""
+
+    def set_mark(self, mark: str) -> str:
+        """Store the id of the target and return it."""
+        return _stored_mark(self, mark)
 
     def names(self, folder: str) -> Iterator[str]:
         """Yield the names of all files below a folder of the target."""
@@ -95,6 +113,18 @@ class Bucket:
         if not local.exists():
             raise InstallError(f"{self} has no {name}")
 
+    def mark(self) -> str:
+        """Return the id of the target, "" if it has none yet."""
+        command = ("rclone", "--quiet", "--retries=5", "cat", f"{self.remote}/{MARK}")
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
+        if done.returncode in (0, *RCLONE_MISSING):
+            return done.stdout.strip()
+        raise InstallError(f"`{' '.join(command)}` ended with {done.returncode}:\n{done.stderr}")
+
+    def set_mark(self, mark: str) -> str:
+        """Store the id of the target and return it."""
+        return _stored_mark(self, mark)
+
     def names(self, folder: str) -> Iterator[str]:
         """Yield the names of all files below a folder of the target."""
         listed = self._rclone("lsf", "--recursive", "--files-only", f"{self.remote}")
@@ -108,6 +138,14 @@ class Bucket:
 Target = Folder | Bucket
 
 
+def _stored_mark(target: Target, mark: str) -> str:
+    with tempfile.TemporaryDirectory() as work:
+        local = Path(work, MARK)
+        local.write_text(f"{mark}\n")
+        target.put(local, MARK)
+    return mark
+
+
 def target_of(settings: Mapping[str, str]) -> Target:
     """Return the target that the settings name. Raises InstallError if they name none."""
     place = settings.get("TARGET", "")
@@ -118,7 +156,7 @@ def target_of(settings: Mapping[str, str]) -> Target:
     return Folder(Path(place))
 
 
-def _sync(directory: Path) -> None:
+def sync(directory: Path) -> None:
     """Write a directory to the disk, so that a new name in it survives a power cut."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:

@@ -1,0 +1,113 @@
+"""Restoring back-ups of a real MariaDB, to a second."""
+
+import datetime
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from deploy.site.backups import making, restoring
+from deploy.site.backups.making import Site
+from deploy.site.backups.mariadb import Server
+from deploy.site.backups.sealing import Seal
+from deploy.site.backups.state import State
+from deploy.site.backups.targets import Folder
+from deploy.site.machine import InstallError
+from deploy.tests.backups.support import NAME, SECOND, clock, insert, posts, restore, upload
+
+pytestmark = pytest.mark.once
+
+
+def test_a_full_back_up_restores_everything(
+    site: Site, target: Folder, state: State, tmp_path: Path
+) -> None:
+    making.full(site, target, Seal(), state, verify=True)
+    assert isinstance(site.database, Server)
+    site.database.query("DELETE FROM post; DELETE FROM person", NAME)
+    shutil.rmtree(site.media / "ab")
+    restore(site, target, Seal())
+    assert site.database.query("SELECT words FROM post", NAME) == [["第一条 🎉"]]
+    assert restoring.media(site, target, Seal()) == 1
+    assert (site.media / "ab" / "one.jpg").read_bytes() == b"ab/one.jpg"
+    chosen = restoring.choose(target, None)
+    assert chosen.manifest["verified"]
+    (tmp_path / "unpacked").mkdir()
+    (unpacked,) = restoring.settings(target, Seal(), chosen, tmp_path / "unpacked")
+    assert unpacked.read_text() == "A=1\n"
+
+
+def test_writes_are_restored_to_a_second(
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every write before the moment is there, and none of it or later; one thread writes meanwhile.
+
+    The test sets the clock of the writes. The server's own events have the real time, before it.
+    """
+    assert isinstance(site.database, Server)
+    server, written, stop = site.database, [1], threading.Event()
+
+    def write(second: int) -> None:
+        number = len(written) + 1
+        insert(server, number, second)
+        written.append(number)
+
+    def write_on() -> None:
+        while not stop.is_set():
+            write(SECOND)
+
+    clock(monkeypatch, SECOND)
+    writer = threading.Thread(target=write_on)
+    writer.start()
+    try:
+        making.full(site, target, Seal(), state, verify=False)
+        making.log(site, target, Seal(), state)
+    finally:
+        stop.set()
+        writer.join()
+    write(SECOND + 1)
+    making.log(site, target, Seal(), state)
+    before = list(written)
+    write(SECOND + 2)
+    write(SECOND + 3)
+    clock(monkeypatch, SECOND + 10)
+    making.log(site, target, Seal(), state)
+    restore(site, target, Seal(), datetime.datetime.fromtimestamp(SECOND + 2, datetime.UTC))
+    assert posts(site) == before
+
+
+def test_without_a_time_everything_copied_is_restored(
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(site.database, Server)
+    clock(monkeypatch, SECOND)
+    making.full(site, target, Seal(), state, verify=False)
+    insert(site.database, 2, SECOND)  # in the very second of the copy
+    upload(site, "cd/two.jpg")
+    assert making.log(site, target, Seal(), state)
+    assert making.log(site, target, Seal(), state) == 0
+    insert(site.database, 3, SECOND)
+    restore(site, target, Seal())
+    assert posts(site) == [1, 2]
+    assert "media/cd/two.jpg.zst" in set(target.names("media"))
+
+
+def test_a_gap_in_the_log_and_a_time_that_was_not_copied_are_errors(
+    site: Site, target: Folder, state: State
+) -> None:
+    assert isinstance(site.database, Server)
+    with pytest.raises(InstallError, match="has no full back-up"):
+        restoring.choose(target, None)
+    making.full(site, target, Seal(), state, verify=False)
+    for number in (2, 3, 4):
+        insert(site.database, number)
+        making.log(site, target, Seal(), state)
+    later = making.now() + datetime.timedelta(hours=1)
+    with pytest.raises(InstallError, match="The copied log ends at"):
+        restoring.choose(target, later)
+    with pytest.raises(InstallError, match="has no full back-up before"):
+        restoring.choose(target, later - datetime.timedelta(days=1))
+    logs = sorted(name for name in target.names("log") if not name.endswith(making.UNTIL))
+    target.delete(logs[-2])
+    with pytest.raises(InstallError, match="has a gap"):
+        restoring.choose(target, None)
