@@ -24,7 +24,7 @@ from chaos.machines.visitor import Answer, Visitor
 from chaos.machines.writers import Writer
 
 # The commit of v0.1.0: a clone may lack the tag.
-BEFORE = "cc0c685c"
+BEFORE = "ba8bcbc9"
 NEW = "/root/new"
 NAMES = ("anna", "bert", "cyrus")
 SOCKETS = 20

@@ -7,6 +7,7 @@ working directory. Links in its path are resolved first, so that a process keeps
 - It tells systemd when the role is ready, and again each time that it answers: `WatchdogSec=` of
   the unit ends a process that runs but does not answer. It needs only Python's own library.
   A container has nobody who does that (`deploy.services.container`): there `run` ends it.
+- systemd keeps the listening socket of a role that can inherit it, for the next process.
 - SIGTERM and SIGHUP are passed on; the exit code is that of the role.
 """
 
@@ -31,18 +32,37 @@ STARTING_SECONDS = 0.1
 # As long as the stack waits before it kills a process (deploy/services/liveness.py).
 SILENT_SECONDS = 90.0
 
+# The first socket that systemd gives to a process, and the variables that say so.
+FIRST_GIVEN = 3
+GIVEN = ("LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
+BACKLOG = 1024
+
 Tell = Callable[[str], None]
 
 
-def notify(text: str) -> None:
-    """Send a state such as `READY=1` to systemd, if it started this process."""
+def notify(text: str, *kept: socket.socket) -> None:
+    """Send a state such as `READY=1` to systemd, if it started this process, and what to keep."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
     # A name that begins with @ is in the abstract namespace of Linux.
     address = f"\0{address[1:]}" if address.startswith("@") else address
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-        sender.sendto(text.encode(), address)
+        sender.connect(address)
+        socket.send_fds(sender, [text.encode()], [one.fileno() for one in kept])
+
+
+def listening(uds: Path) -> socket.socket:
+    """Return the socket that systemd kept from the process before, or a new one at this path."""
+    if os.environ.get("LISTEN_PID") == str(os.getpid()):
+        return socket.socket(fileno=FIRST_GIVEN)
+    uds.unlink(missing_ok=True)
+    made = socket.socket(socket.AF_UNIX)
+    made.bind(str(uds))
+    uds.chmod(0o666)
+    made.listen(BACKLOG)
+    notify("FDSTORE=1\nFDNAME=listening", made)
+    return made
 
 
 def run(role: Role, directory: Path, tell: Tell = notify, silent_seconds: float = math.inf) -> int:
@@ -51,16 +71,27 @@ def run(role: Role, directory: Path, tell: Tell = notify, silent_seconds: float 
     `tell` gets its states. It is killed if it does not answer for `silent_seconds`.
     """
     release = Path.cwd().resolve()
-    command = [str(release / ".venv" / "bin" / "python"), *role.arguments(directory)]
     uds = directory / f"{role.name}.sock"
-    if role.answers:
+    inherited: tuple[int, ...] = ()
+    arguments = role.arguments(directory)
+    if role.inheriting and "NOTIFY_SOCKET" in os.environ:
+        inherited = (listening(uds).detach(),)
+        arguments = role.inheriting(*inherited)
+    elif role.answers:
         uds.unlink(missing_ok=True)  # of a killed process
     # The role must not send states itself, and must not see where to.
-    env = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
+    env = {
+        name: value for name, value in os.environ.items() if name not in ("NOTIFY_SOCKET", *GIVEN)
+    }
     env |= {"METRICS_DIR": str(directory / METRICS), "METRICS_ROLE": role.name}
     output = None if role.answers else subprocess.PIPE
     process = subprocess.Popen(
-        command, cwd=release, env=env, stdout=output, stderr=output and subprocess.STDOUT
+        [str(release / ".venv" / "bin" / "python"), *arguments],
+        cwd=release,
+        env=env,
+        stdout=output,
+        stderr=output and subprocess.STDOUT,
+        pass_fds=inherited,
     )
 
     def pass_on(number: int, frame: FrameType | None) -> None:

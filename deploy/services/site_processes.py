@@ -31,13 +31,16 @@ WORKER_READY = " ready."  # the end of the line that Celery logs when it takes t
 class Role:
     """One process of the site. `arguments` are those of Python, for a directory of sockets.
 
-    `answers` is true if it answers HTTP on the socket of its name in that directory.
+    `answers` is true if it answers HTTP on the socket of its name in that directory. With
+    `inheriting`, the arguments for the number of a listening socket that it gets, systemd keeps the
+    socket while the process starts again: who connects meanwhile waits, and is not refused.
     """
 
     name: str
     title: str
     arguments: Callable[[Path], list[str]]
     answers: bool = True
+    inheriting: Callable[[int], list[str]] | None = None
 
 
 def wsgi_arguments(uds: Path, *, threads: int = 4) -> list[str]:
@@ -54,10 +57,14 @@ def wsgi_arguments(uds: Path, *, threads: int = 4) -> list[str]:
     ]
 
 
-def asgi_arguments(uds: Path) -> list[str]:
-    """Return the arguments of the process of WebSockets under uvicorn, on a Unix socket."""
+def asgi_arguments(uds: Path | None = None, *, number: int = -1) -> list[str]:
+    """Return the arguments of the process of WebSockets under uvicorn, on a Unix socket.
+
+    It makes the socket, or has inherited it with a number.
+    """
     return [
-        *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
+        *("-m", "uvicorn", "socialsite.asgi:application"),
+        *(("--uds", str(uds)) if uds else ("--fd", str(number))),
         *("--http", "socialsite.core.http.server.uvicorn_protocols:BoundedHttp"),
         *("--ws", "socialsite.core.http.server.uvicorn_protocols:BoundedSocket"),
         # Messages are a line each; the state of a compression takes 40 kB for each socket.
@@ -86,7 +93,11 @@ def _http_role(name: str) -> Role:
 VIDEO_OPTIONS = ("--queues", "video", "--concurrency", "1")
 ROLES = (
     *map(_http_role, HTTP),
-    Role("sockets", "WebSockets", lambda run: asgi_arguments(run / "sockets.sock")),
+    Role(
+        *("sockets", "WebSockets"),
+        lambda run: asgi_arguments(run / "sockets.sock"),
+        inheriting=lambda number: asgi_arguments(number=number),
+    ),
     Role("worker", "background tasks", lambda run: worker_arguments("worker"), answers=False),
     Role(
         *("video", "conversion of videos"),

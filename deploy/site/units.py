@@ -61,7 +61,7 @@ User={account}
 SupplementaryGroups={redis} {web}
 # Readiness, and (for those that answer requests) every two seconds that they still do.
 TimeoutStartSec=120
-{watchdog}Restart=always
+{watchdog}{kept}Restart=always
 RestartSec=500ms
 KillMode=mixed
 TimeoutStopSec={stop_seconds}
@@ -264,6 +264,8 @@ def role_unit(role: Role) -> str:
         restoring=layout.RESTORING,
         redis=layout.REDIS_ACCOUNT,
         web=layout.WEB_ACCOUNT,
+        # Its listening socket, over a restart: see deploy/services/role.py.
+        kept="FileDescriptorStoreMax=1\n" if role.inheriting else "",
         watchdog=f"WatchdogSec={SILENT_SECONDS:.0f}\n" if role.answers else "",
         # A worker first ends the tasks that it runs.
         stop_seconds=20 if role.answers else 60,
