@@ -29,6 +29,18 @@ binlog-format = ROW
 expire-logs-days = 8
 max-binlog-size = 256M
 """
+DROP_IN = Path("/etc/systemd/system/mariadb.service.d/socialsite.conf")
+# Debian starts it again only after it was killed by a signal. But it also ends by itself when its
+# disk fails, and cannot start before the disk works again.
+RETURN = """\
+# Written by the installation of socialsite.
+[Unit]
+StartLimitIntervalSec=0
+
+[Service]
+Restart=always
+RestartSec=5s
+"""
 REDIS = """\
 # Written by the installation of socialsite. Nothing is stored on disk: the database is the only
 # truth, and a restart must not restore old sign-ins.
@@ -53,6 +65,9 @@ def database(machine: Machine, password: str) -> None:
     """Configure MariaDB, start it, and create the database and its user."""
     text = MARIADB.format(memory=_memory() // 4 // 2**20)
     changed = machine.write(MARIADB_CONFIG, text)
+    machine.directory(DROP_IN.parent)
+    if machine.write(DROP_IN, RETURN):
+        machine.run("systemctl", "daemon-reload")
     if changed and succeeds("systemctl", "--quiet", "is-active", "mariadb.service"):
         machine.run("systemctl", "restart", "mariadb.service")
     machine.enabled("mariadb.service")
