@@ -131,14 +131,14 @@ def status() -> tuple[list[str], bool]:
     names = [layout.unit_of(role.name) for role in ROLES] + [layout.NGINX_UNIT, "mariadb.service"]
     names += [f"redis-server@{name}.service" for name in (layout.CACHE, layout.BROKER)]
     names += [units.GUARD_UNIT, *units.timers()]
-    shown = ("ActiveState", "SubState", "ActiveEnterTimestamp", "NRestarts", "MemoryCurrent")
+    shown = ("ActiveState", "SubState", "StateChangeTimestamp", "NRestarts", "MemoryCurrent")
     for unit in names:
         text = run("systemctl", "show", unit, *(f"--property={name}" for name in shown))
         found = dict(line.split("=", 1) for line in text.splitlines())
         well = well and found["ActiveState"] == "active"
         lines.append(
             f"{unit:42} {found['ActiveState']} ({found['SubState']})"
-            f" since {found['ActiveEnterTimestamp'] or '-'}, {found.get('NRestarts', '0')} restarts"
+            f" since {found['StateChangeTimestamp'] or '-'}, {found.get('NRestarts', '0')} restarts"
         )
     for unit in units.backups():
         if succeeds("systemctl", "--quiet", "is-failed", unit):

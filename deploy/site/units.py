@@ -84,6 +84,7 @@ StartLimitIntervalSec=0
 Type=exec
 ExecStartPre=/usr/sbin/nginx -t -q -e stderr -c {config}
 ExecStart=/usr/sbin/nginx -e stderr -c {config}
+ExecReload=/usr/sbin/nginx -t -q -e stderr -c {config}
 ExecReload=/bin/kill -HUP $MAINPID
 User={web}
 Group={web}
@@ -160,6 +161,7 @@ Description=socialsite: {title}
 [Timer]
 OnCalendar={when}
 RandomizedDelaySec={delay}
+AccuracySec=1s
 Persistent=yes
 
 [Install]
