@@ -47,19 +47,22 @@ def backup(options: argparse.Namespace) -> int:
 def restore(options: argparse.Namespace) -> int:
     """Replace the data of this site by those of a back-up, and start it."""
     site, target, seal = _chosen(options)
-    chosen = restoring.choose(target, _time(options.to))
+    chosen = restoring.choose(target, seal, _time(options.to))
     print(f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC")
     if not options.yes:
         raise InstallError("This deletes what the site has now. If you want that, add --yes")
     with work_directory() as work:
         fetched = restoring.fetch(target, seal, chosen, work)
+        if warning := restoring.left_out(chosen, fetched):
+            print(warning)
         (work / "settings").mkdir()
         found = {
             path.name: path for path in restoring.settings(target, seal, chosen, work / "settings")
         }
+        # Nothing is deleted before everything was opened. More uploads do no harm.
+        _media(site, target, seal, skip_damaged=options.skip_damaged)
         if options.data_dir is not None:
             restoring.database(site, seal, chosen, fetched)
-            print(f"{restoring.media(site, target, seal)} uploads copied")
             if "keys.json" in found:
                 keys = found["keys.json"].read_bytes()
                 making.give(site.data_dir / "keys.json", keys, like=site.data_dir)
@@ -74,7 +77,6 @@ def restore(options: argparse.Namespace) -> int:
         State(STATE).begin_again(manifest.get("site", manifest["lineage"]))
         try:
             restoring.database(site, seal, chosen, fetched)
-            print(f"{restoring.media(site, target, seal)} uploads copied")
             _take_settings(machine, found)
             release = _finish(machine)
         except (InstallError, OSError) as error:
@@ -94,6 +96,19 @@ def restore(options: argparse.Namespace) -> int:
         except InstallError as error:
             print(f"{error}\nThe data is restored; correct this with: site manage {command} --help")
     return 0
+
+
+def _media(site: Site, target: Target, seal: Seal, *, skip_damaged: bool) -> None:
+    """Copy missing uploads. Raises InstallError if some are damaged and may not be left out."""
+    copied, damaged = restoring.media(site, target, seal)
+    print(f"{copied} uploads copied")
+    for text in damaged:
+        print(f"damaged: {text}")
+    if damaged and not skip_damaged:
+        raise InstallError(
+            f"{len(damaged)} uploads of the back-up are damaged, and nothing else was changed."
+            " To restore without them, add --skip-damaged"
+        )
 
 
 def _finish(machine: Machine) -> Path:

@@ -73,6 +73,8 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
         if isinstance(target, Folder):
             space.require(target.path, dump.stat().st_size, "The back-up")
         state.recognize(target)  # a dump takes its time
+        if position.file and state.is_new_log(position.file):
+            state.begin_again(state.site)
         # Uploads of the dump are on the disk: their rows are written after them.
         with state.locked():
             manifest |= {"site": state.site, "lineage": state.lineage}
@@ -113,6 +115,11 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
     with state.locked(), work_directory() as work:
         until = now()  # what was committed before is in the files that are complete now
         files, written = server.rotate_log(state.written)
+        if files and state.logs and files[-1] < state.logs[-1]:
+            raise InstallError(
+                "The binary log of MariaDB has begun anew, as by RESET MASTER. Back-ups up to then"
+                " stay usable; now make a full one: site backup"
+            )
         missing = [name for name in files if name not in state.logs]
         copy_media(site, target, seal, state)
         for name in missing:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deploy.site.backups import making
+from deploy.site.backups import binlog, making
 from deploy.site.backups.making import Site
 from deploy.site.backups.mariadb import Server
 from deploy.site.backups.sealing import Seal, flow, work_directory
+from deploy.site.backups.state import LEFT_OUT
 from deploy.site.backups.targets import Target
 from deploy.site.machine import InstallError
 from socialsite.core.runtime import data_dir
@@ -26,7 +27,10 @@ SQL_TIME = "%Y-%m-%d %H:%M:%S"
 
 @dataclass(frozen=True)
 class Chosen:
-    """The full back-up to begin with, the files of the log after it, and the time to stop at."""
+    """The full back-up to begin with, the files of the log after it, and the time to stop at.
+
+    The files go together: those behind a gap are left out.
+    """
 
     name: str
     manifest: dict[str, Any]
@@ -35,10 +39,11 @@ class Chosen:
     everything: bool  # no time was asked for
 
 
-def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
+def choose(target: Target, seal: Seal, wanted: datetime.datetime | None) -> Chosen:
     """Choose what restores the site at `wanted` (exclusive; None: the last second that is copied).
 
-    Raises InstallError if no back-up is old enough, or if the copied log ends before.
+    Raises InstallError if no back-up is old enough, or if the copied log ends before, or has a gap
+    there.
     """
     known = making.manifests(target)
     usable = [
@@ -59,20 +64,13 @@ def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
     logs: list[str] = []
     until = finished
     if "log" in manifest:
-        folder = f"log/{manifest['lineage']}"
-        stored = sorted(target.names(folder))
-        logs = [
-            log
-            for log in stored
-            if not log.endswith(f"/{making.UNTIL}")
-            and Path(log).name.partition(".zst")[0] >= manifest["log"]
-        ]
-        _complete(logs, manifest["log"])
-        if f"{folder}/{making.UNTIL}" in stored:
-            with work_directory() as work:
-                target.get(f"{folder}/{making.UNTIL}", work / making.UNTIL)
-                copied = (work / making.UNTIL).read_text()
-            until = max(until, datetime.datetime.fromisoformat(copied))
+        logs, copied, gap = _logs(target, seal, manifest)
+        until = max(copied or finished, finished)
+        if wanted and wanted > until and gap:
+            raise InstallError(
+                f"The copied log has a gap after {until.isoformat()}: {gap} is missing. Restore to"
+                f" that time or earlier{_later(known, until)}"
+            )
     if wanted and wanted > until:
         raise InstallError(
             f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
@@ -80,18 +78,55 @@ def choose(target: Target, wanted: datetime.datetime | None) -> Chosen:
     return Chosen(name, manifest, logs, wanted or until, wanted is None)
 
 
+def _logs(
+    target: Target, seal: Seal, manifest: dict[str, Any]
+) -> tuple[list[str], datetime.datetime | None, str]:
+    """Return the copied log after a full back-up up to its first gap, until when, and the gap.
+
+    The gap is the name of the file that is missing, "" if there is none.
+    """
+    folder = f"log/{manifest['lineage']}"
+    mark = f"{folder}/{making.UNTIL}"
+    stored = sorted(target.names(folder))
+    logs = [name for name in stored if name != mark and _file_of(name) >= manifest["log"]]
+    base, _, number = manifest["log"].rpartition(".")
+    with work_directory() as work:
+        for place, name in enumerate(logs):
+            wanted = f"{base}.{int(number) + place:0{len(number)}}"
+            if _file_of(name) == wanted:
+                continue
+            kept = logs[:place]
+            return kept, binlog.end(_opened(target, seal, kept[-1], work)) if kept else None, wanted
+        if mark not in stored:
+            return logs, None, ""
+        target.get(mark, work / making.UNTIL)
+        return logs, datetime.datetime.fromisoformat((work / making.UNTIL).read_text()), ""
+
+
+def _file_of(stored: str) -> str:
+    """Return the name that a stored file had in the log."""
+    return Path(stored).name.partition(".zst")[0]
+
+
+def _later(known: dict[str, dict[str, Any]], until: datetime.datetime) -> str:
+    """Return a hint at the first full back-up after a time."""
+    later = [moment for manifest in known.values() if (moment := _moment(manifest)) > until]
+    return f", or to {min(later).isoformat()} or later" if later else ""
+
+
+def _opened(target: Target, seal: Seal, stored: str, work: Path) -> Path:
+    """Copy a file of the log into `work`, open it, and return its path."""
+    sealed, plain = work / Path(stored).name, work / _file_of(stored)
+    target.get(stored, sealed)
+    flow(seal.opening(sealed.name), source=sealed, target=plain)
+    sealed.unlink()
+    return plain
+
+
 def _moment(manifest: dict[str, Any]) -> datetime.datetime:
     """Return the earliest time to which a full back-up can be restored: its dump is not later."""
     begun = datetime.datetime.fromisoformat(manifest["begun"])
     return max(begun, datetime.datetime.fromisoformat(manifest.get("snapshot", manifest["begun"])))
-
-
-def _complete(logs: list[str], first: str) -> None:
-    """Raise InstallError if a file of the log is missing."""
-    numbers = [int(Path(log).name.partition(".zst")[0].rpartition(".")[2]) for log in logs]
-    start = int(first.rpartition(".")[2])
-    if numbers != list(range(start, start + len(numbers))):
-        raise InstallError(f"The copied log has a gap after {first}")
 
 
 @dataclass(frozen=True)
@@ -112,14 +147,14 @@ def fetch(target: Target, seal: Seal, chosen: Chosen, work: Path) -> Fetched:
     dump = work / stored
     target.get(f"{chosen.name}/{stored}", dump)
     flow(seal.opening(stored), source=dump)
-    logs = []
-    for log in chosen.logs:
-        sealed, plain = work / Path(log).name, work / Path(log).name.partition(".zst")[0]
-        target.get(log, sealed)
-        flow(seal.opening(sealed.name), source=sealed, target=plain)
-        sealed.unlink()
-        logs.append(plain)
-    return Fetched(dump, logs)
+    return Fetched(dump, [_opened(target, seal, log, work) for log in chosen.logs])
+
+
+def left_out(chosen: Chosen, fetched: Fetched) -> str:
+    """Return a warning if a clock went back, so writes before the time are not restored; or ""."""
+    if chosen.everything or not fetched.logs:
+        return ""
+    return binlog.left_out(fetched.logs, chosen.manifest["offset"], chosen.until)
 
 
 def database(site: Site, seal: Seal, chosen: Chosen, fetched: Fetched) -> None:
@@ -137,25 +172,29 @@ def database(site: Site, seal: Seal, chosen: Chosen, fetched: Fetched) -> None:
         site.database.replay(fetched.logs, offset, until, site.database.name)
 
 
-def media(site: Site, target: Target, seal: Seal) -> int:
+def media(site: Site, target: Target, seal: Seal) -> tuple[int, list[str]]:
     """Copy the uploads that this machine does not have; return their number.
 
-    Some may belong to posts that were deleted since: the nightly sweep of the site removes files
-    that no row refers to.
+    Also returns those that are damaged, with the reason. Some may belong to posts that were deleted
+    since: the nightly sweep of the site removes files that no row refers to.
     """
-    copied = 0
+    copied, damaged = 0, []
     with work_directory() as work:
         for stored in target.names("media"):
             name = stored.removeprefix("media/").partition(".zst")[0]
             path = site.media / name
-            if path.exists():
+            if path.exists() or path.relative_to(site.media).parts[0] in LEFT_OUT:
                 continue
-            # The site is stopped, but its account may have left links here.
+            # The account of the site may have left links here.
             if path.parent.is_symlink() or site.media not in path.parents or ".." in path.parts:
                 raise InstallError(f"{path.parent} is no folder of uploads")
             sealed, plain = work / f"sealed{stored.partition('.zst')[2]}", work / "plain"
             target.get(stored, sealed)
-            flow(seal.opening(stored), source=sealed, target=plain)
+            try:
+                flow(seal.opening(stored), source=sealed, target=plain)
+            except InstallError as error:
+                damaged.append(f"{stored}: {error}")
+                continue
             _give(path.parent, site.media, directory=True)
             # Half a file must not look like a whole one after a power cut.
             part = path.with_name(f".{path.name}.part")
@@ -164,7 +203,7 @@ def media(site: Site, target: Target, seal: Seal) -> int:
             _give(part, site.media, directory=False)
             os.replace(part, path)
             copied += 1
-    return copied
+    return copied, damaged
 
 
 def _give(path: Path, like: Path, *, directory: bool) -> None:

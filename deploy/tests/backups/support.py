@@ -44,7 +44,7 @@ def posts(site: Site) -> list[int]:
 
 
 def restore(site: Site, target: Folder, seal: Seal, to: datetime.datetime | None = None) -> None:
-    apply(site, target, seal, restoring.choose(target, to))
+    apply(site, target, seal, restoring.choose(target, seal, to))
 
 
 def apply(site: Site, target: Folder, seal: Seal, chosen: restoring.Chosen) -> None:

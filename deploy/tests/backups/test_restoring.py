@@ -1,5 +1,6 @@
 """Restoring back-ups of a real MariaDB, to a second."""
 
+import dataclasses
 import datetime
 import shutil
 import threading
@@ -10,11 +11,20 @@ import pytest
 from deploy.site.backups import making, restoring
 from deploy.site.backups.making import Site
 from deploy.site.backups.mariadb import Server
-from deploy.site.backups.sealing import Seal
+from deploy.site.backups.sealing import Seal, work_directory
 from deploy.site.backups.state import State
 from deploy.site.backups.targets import Folder
 from deploy.site.machine import InstallError
-from deploy.tests.backups.support import NAME, SECOND, clock, insert, posts, restore, upload
+from deploy.tests.backups.support import (
+    NAME,
+    SECOND,
+    apply,
+    clock,
+    insert,
+    posts,
+    restore,
+    upload,
+)
 
 pytestmark = pytest.mark.once
 
@@ -28,9 +38,9 @@ def test_a_full_back_up_restores_everything(
     shutil.rmtree(site.media / "ab")
     restore(site, target, Seal())
     assert site.database.query("SELECT words FROM post", NAME) == [["第一条 🎉"]]
-    assert restoring.media(site, target, Seal()) == 1
+    assert restoring.media(site, target, Seal()) == (1, [])
     assert (site.media / "ab" / "one.jpg").read_bytes() == b"ab/one.jpg"
-    chosen = restoring.choose(target, None)
+    chosen = restoring.choose(target, Seal(), None)
     assert chosen.manifest["verified"]
     (tmp_path / "unpacked").mkdir()
     (unpacked,) = restoring.settings(target, Seal(), chosen, tmp_path / "unpacked")
@@ -92,22 +102,92 @@ def test_without_a_time_everything_copied_is_restored(
     assert "media/cd/two.jpg.zst" in set(target.names("media"))
 
 
-def test_a_gap_in_the_log_and_a_time_that_was_not_copied_are_errors(
-    site: Site, target: Folder, state: State
-) -> None:
+def test_a_time_that_was_not_copied_is_an_error(site: Site, target: Folder, state: State) -> None:
     assert isinstance(site.database, Server)
     with pytest.raises(InstallError, match="has no full back-up"):
-        restoring.choose(target, None)
+        restoring.choose(target, Seal(), None)
     making.full(site, target, Seal(), state, verify=False)
     for number in (2, 3, 4):
         insert(site.database, number)
         making.log(site, target, Seal(), state)
     later = making.now() + datetime.timedelta(hours=1)
     with pytest.raises(InstallError, match="The copied log ends at"):
-        restoring.choose(target, later)
+        restoring.choose(target, Seal(), later)
     with pytest.raises(InstallError, match="has no full back-up before"):
-        restoring.choose(target, later - datetime.timedelta(days=1))
+        restoring.choose(target, Seal(), later - datetime.timedelta(days=1))
+
+
+def test_behind_a_gap_in_the_log_nothing_is_restored(
+    site: Site, target: Folder, state: State
+) -> None:
+    assert isinstance(site.database, Server)
+    making.full(site, target, Seal(), state, verify=False)
+    for number in (2, 3, 4):
+        insert(site.database, number)
+        making.log(site, target, Seal(), state)
     logs = sorted(name for name in target.names("log") if not name.endswith(making.UNTIL))
     target.delete(logs[-2])
-    with pytest.raises(InstallError, match="has a gap"):
-        restoring.choose(target, None)
+    gap = Path(logs[-2]).name.partition(".zst")[0]
+    behind = making.now()
+    with pytest.raises(InstallError, match=f"has a gap after .*: {gap} is missing") as error:
+        restoring.choose(target, Seal(), behind)
+    assert "or later" not in str(error.value)
+    restore(site, target, Seal())
+    assert posts(site) == [1, 2]
+    making.full(site, target, Seal(), state, verify=False)
+    with pytest.raises(InstallError, match=r"Restore to that time or earlier, or to .* or later"):
+        restoring.choose(target, Seal(), behind)
+
+
+def test_writes_that_a_clock_stepping_back_hides_are_named(
+    site: Site, target: Folder, state: State
+) -> None:
+    assert isinstance(site.database, Server)
+    making.full(site, target, Seal(), state, verify=False)
+    for number, second in ((2, 1100), (3, 1300), (4, 1150)):
+        insert(site.database, number, SECOND + second)
+    making.log(site, target, Seal(), state)
+    chosen = restoring.choose(target, Seal(), None)
+    moment = datetime.datetime.fromtimestamp(SECOND + 1200, datetime.UTC)
+    chosen = dataclasses.replace(chosen, until=moment, everything=False)
+    with work_directory() as work:
+        fetched = restoring.fetch(target, Seal(), chosen, work)
+        warning = restoring.left_out(chosen, fetched)
+    assert "1 transactions after that have a time before" in warning
+    apply(site, target, Seal(), chosen)
+    assert posts(site) == [1, 2]
+    assert not restoring.left_out(dataclasses.replace(chosen, everything=True), fetched)
+
+
+def test_a_log_that_begins_anew_needs_a_full_back_up(
+    site: Site, target: Folder, state: State
+) -> None:
+    assert isinstance(site.database, Server)
+    making.full(site, target, Seal(), state, verify=False)
+    for number in (2, 3):
+        insert(site.database, number)
+        making.log(site, target, Seal(), state)
+    lineage = state.lineage
+    site.database.query("RESET MASTER")
+    insert(site.database, 4)
+    with pytest.raises(InstallError, match="has begun anew"):
+        making.log(site, target, Seal(), state)
+    making.full(site, target, Seal(), state, verify=False)
+    assert state.lineage != lineage
+    insert(site.database, 5)
+    making.log(site, target, Seal(), state)
+    insert(site.database, 6)
+    restore(site, target, Seal())
+    assert posts(site) == [1, 2, 3, 4, 5]
+
+
+def test_damaged_uploads_are_named_before_anything_is_deleted(
+    site: Site, target: Folder, state: State
+) -> None:
+    making.full(site, target, Seal(), state, verify=False)
+    (target.path / "media/ab/one.jpg.zst").write_bytes(b"no archive")
+    (site.media / "ab/one.jpg").unlink()
+    copied, (text,) = restoring.media(site, target, Seal())
+    assert copied == 0
+    assert text.startswith("media/ab/one.jpg.zst: ")
+    assert not (site.media / "ab/one.jpg").exists()

@@ -29,7 +29,7 @@ def test_a_back_up_for_a_key_needs_its_private_half(
         for folder in ("full", "media")
         for name in target.names(folder)
     )
-    chosen = restoring.choose(target, None)
+    chosen = restoring.choose(target, Seal(), None)
     assert chosen.manifest["verified"] == ""  # this machine cannot read it
     other = Seal(age_key.recipient, str(tmp_path / "other.txt"))
     subprocess.run(["age-keygen", "-o", other.identity], check=True, capture_output=True)
