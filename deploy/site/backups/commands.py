@@ -63,10 +63,7 @@ def restore(options: argparse.Namespace) -> int:
         _media(site, target, seal, skip_damaged=options.skip_damaged)
         if options.data_dir is not None:
             restoring.database(site, seal, chosen, fetched)
-            if "keys.json" in found:
-                keys = found["keys.json"].read_bytes()
-                making.give(site.data_dir / "keys.json", keys, like=site.data_dir)
-            print("Now run, before the site starts: manage.py migrate && manage.py end_sign_ins")
+            _take_keys(site, found)
             return 0
         machine = Machine()
         layout.RESTORING.touch()
@@ -109,6 +106,14 @@ def _media(site: Site, target: Target, seal: Seal, *, skip_damaged: bool) -> Non
             f"{len(damaged)} uploads of the back-up are damaged, and nothing else was changed."
             " To restore without them, add --skip-damaged"
         )
+
+
+def _take_keys(site: Site, found: dict[str, Path]) -> None:
+    """Take the keys of the back-up into an embedded site, and say what is left to do."""
+    if "keys.json" in found:
+        keys = found["keys.json"].read_bytes()
+        making.give(site.data_dir / "keys.json", keys, like=site.data_dir)
+    print("Now run, before the site starts: manage.py migrate && manage.py end_sign_ins")
 
 
 def _finish(machine: Machine) -> Path:
