@@ -118,7 +118,7 @@ def test_a_time_that_was_not_copied_is_an_error(site: Site, target: Folder, stat
 
 
 def test_behind_a_gap_in_the_log_nothing_is_restored(
-    site: Site, target: Folder, state: State
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert isinstance(site.database, Server)
     making.full(site, target, Seal(), state, verify=False)
@@ -134,6 +134,7 @@ def test_behind_a_gap_in_the_log_nothing_is_restored(
     assert "or later" not in str(error.value)
     restore(site, target, Seal())
     assert posts(site) == [1, 2]
+    clock(monkeypatch, int(behind.timestamp()) + 3600)
     making.full(site, target, Seal(), state, verify=False)
     with pytest.raises(InstallError, match=r"Restore to that time or earlier, or to .* or later"):
         restoring.choose(target, Seal(), behind)
