@@ -27,7 +27,10 @@ def upload(site: Site, name: str) -> None:
 
 
 def insert(server: Server, number: int, second: int = 0) -> None:
-    """Write one post; with `second` that is its time in the log (Unix), else now."""
+    """Write one post; with `second` that is its time in the log (Unix).
+
+    Else that is now, or later: a thread of MariaDB that had another client's time goes on from it.
+    """
     row = f"INSERT INTO post VALUES ({number}, 1, 'x')"  # noqa: S608
     server.query(f"SET TIMESTAMP={second or 'DEFAULT'}; {row}", NAME)
 

@@ -123,7 +123,7 @@ def test_behind_a_gap_in_the_log_nothing_is_restored(
     assert isinstance(site.database, Server)
     making.full(site, target, Seal(), state, verify=False)
     for number in (2, 3, 4):
-        insert(site.database, number)
+        insert(site.database, number, int(making.now().timestamp()))
         making.log(site, target, Seal(), state)
     logs = sorted(name for name in target.names("log") if not name.endswith(making.UNTIL))
     target.delete(logs[-2])
