@@ -22,6 +22,7 @@ from accounts.live.urls import urlpatterns as sockets  # noqa: E402  (needs the 
 from socialsite.core.http.server.body_limits import Gate  # noqa: E402
 from socialsite.core.http.server.header_limits import Bounded  # noqa: E402
 from socialsite.core.runtime import concurrency, memory  # noqa: E402
+from socialsite.core.runtime.request_ids import Named  # noqa: E402
 
 memory.tune()
 
@@ -35,14 +36,16 @@ async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # `accounts.live.handshake` decides which pages may open a socket, by the credential.
 places = concurrency.Places(concurrency.SLOW_ASGI, concurrency.LINE_ASGI)
-application = Bounded(
-    ProtocolTypeRouter(
-        {
-            "http": Gate(
-                concurrency.Turns(django_application, concurrency.REQUESTS_AT_ONCE, places)
-            ),
-            "websocket": URLRouter(routes),
-        }
+application = Named(
+    Bounded(
+        ProtocolTypeRouter(
+            {
+                "http": Gate(
+                    concurrency.Turns(django_application, concurrency.REQUESTS_AT_ONCE, places)
+                ),
+                "websocket": URLRouter(routes),
+            }
+        )
     )
 )
 memory.settle()
