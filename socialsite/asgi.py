@@ -36,8 +36,8 @@ async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # `accounts.live.handshake` decides which pages may open a socket, by the credential.
 places = concurrency.Places(concurrency.SLOW_ASGI, concurrency.LINE_ASGI)
-application = Named(
-    Bounded(
+application = Bounded(
+    Named(
         ProtocolTypeRouter(
             {
                 "http": Gate(
