@@ -65,6 +65,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "socialsite.pages.middleware.RequestId",
+    "socialsite.metrics.middleware.RequestSpans",
     "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "socialsite.pages.middleware.Health",
@@ -237,6 +238,7 @@ DRAFT_DAYS = ENV.DRAFT_DAYS
 METRICS_TOKEN = ENV.METRICS_TOKEN
 METRICS_DIR = Path(ENV.METRICS_DIR) if ENV.METRICS_DIR else None
 METRICS_ROLE = ENV.METRICS_ROLE
+OTEL_EXPORTER_OTLP_ENDPOINT = ENV.OTEL_EXPORTER_OTLP_ENDPOINT
 SLOW_REQUEST_SECONDS = ENV.SLOW_REQUEST_SECONDS
 SERVICE_KEYS = ENV.services
 CLIENT_POLICY = ENV.CLIENT_POLICY

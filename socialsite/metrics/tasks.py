@@ -9,6 +9,7 @@ from typing import Any
 from celery.signals import before_task_publish, task_postrun, task_prerun
 
 from socialsite.core.runtime import request_ids
+from socialsite.core.telemetry import tracing
 from socialsite.core.telemetry.instruments import TASK_WAITS, TASKS
 
 SENT_AT = "sent_at"  # in the headers of a message
@@ -29,6 +30,8 @@ def _begun(sender: Any, **_kwargs: object) -> None:
         return
     ident = getattr(request, request_ids.MESSAGE, None)
     request_ids.begin(str(ident) if request_ids.is_id(ident) else request_ids.new())
+    request.span = tracing.span(f"task {sender.name}", "CONSUMER")
+    request.span.__enter__()
     request.began = time.perf_counter()
     sent_at = getattr(request, SENT_AT, None)
     if isinstance(sent_at, int | float):
@@ -42,4 +45,5 @@ def _ended(sender: Any, state: str | None = None, **_kwargs: object) -> None:
     if began is not None:
         outcome = (state or "unknown").lower()
         TASKS.labels(sender.name, outcome).observe(time.perf_counter() - began)
+        sender.request.span.__exit__(None, None, None)
         request_ids.begin("")

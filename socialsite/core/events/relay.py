@@ -9,11 +9,11 @@ A new event that is due alone is applied in the transaction that claims it, whic
 that fails, nothing of it remains, and the event is claimed and applied as all others are.
 """
 
+import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from django.db.models import F, QuerySet
@@ -26,6 +26,7 @@ from socialsite.core.events.registry import Stage
 from socialsite.core.models import Event
 from socialsite.core.runtime import request_ids
 from socialsite.core.runtime.failpoints import failpoint
+from socialsite.core.telemetry import tracing
 
 logger = logging.getLogger(__name__)
 
@@ -127,8 +128,13 @@ def deliver(row: Event, *, is_applied: bool = False) -> bool:
         return _deliver(row, is_applied=is_applied)
 
 
-def _request_of(row: Event) -> AbstractContextManager[None]:
-    return request_ids.within(row.payload.get(request_ids.PAYLOAD))
+@contextlib.contextmanager
+def _request_of(row: Event) -> Iterator[None]:
+    with (
+        request_ids.within(row.payload.get(request_ids.PAYLOAD)),
+        tracing.span(f"event {row.type}", "CONSUMER"),
+    ):
+        yield
 
 
 def _deliver(row: Event, *, is_applied: bool) -> bool:

@@ -24,6 +24,9 @@ class MetricsSettings(BaseSettings):
         pattern=r"^[a-z0-9-]*$",
         description="name of this process in METRICS_DIR; no two processes may have the same",
     )
+    OTEL_EXPORTER_OTLP_ENDPOINT: str = Field(
+        "", description="where OpenTelemetry sends traces, http:// or https://; empty: nowhere"
+    )
     SLOW_REQUEST_SECONDS: float = Field(
         5, ge=0, description="requests that take as long leave a line in the log"
     )
