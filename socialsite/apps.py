@@ -8,7 +8,7 @@ from django.contrib import admin
 from socialsite.celery import app as celery_app
 from socialsite.core import field_labels
 from socialsite.core.telemetry import processes
-from socialsite.metrics import tasks  # noqa: F401  (measures tasks)
+from socialsite.metrics import tasks, tracing  # noqa: F401  (measures tasks)
 
 __all__ = ["SocialsiteConfig", "celery_app"]
 
@@ -23,3 +23,4 @@ class SocialsiteConfig(AppConfig):
         field_labels.translate(apps.get_models())
         admin.site.index_template = "socialsite/staff_home.html"
         processes.watch()
+        tracing.start()

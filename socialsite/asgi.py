@@ -22,6 +22,7 @@ from accounts.live.urls import urlpatterns as sockets  # noqa: E402  (needs the 
 from socialsite.core.http.server.body_limits import Gate  # noqa: E402
 from socialsite.core.http.server.header_limits import Bounded  # noqa: E402
 from socialsite.core.runtime import concurrency, memory  # noqa: E402
+from socialsite.core.runtime.request_ids import Named  # noqa: E402
 
 memory.tune()
 
@@ -36,13 +37,15 @@ routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # `accounts.live.handshake` decides which pages may open a socket, by the credential.
 places = concurrency.Places(concurrency.SLOW_ASGI, concurrency.LINE_ASGI)
 application = Bounded(
-    ProtocolTypeRouter(
-        {
-            "http": Gate(
-                concurrency.Turns(django_application, concurrency.REQUESTS_AT_ONCE, places)
-            ),
-            "websocket": URLRouter(routes),
-        }
+    Named(
+        ProtocolTypeRouter(
+            {
+                "http": Gate(
+                    concurrency.Turns(django_application, concurrency.REQUESTS_AT_ONCE, places)
+                ),
+                "websocket": URLRouter(routes),
+            }
+        )
     )
 )
 memory.settle()

@@ -71,6 +71,9 @@ class Env(MetricsSettings):
     DEMO: bool = Field(
         True, description="fill the site with demo data; with https the default is 0"
     )
+    LOG_FORMAT: Literal["line", "json"] = Field(
+        "line", description="log lines as text (line), or as one JSON object each (json)"
+    )
     DEBUG: bool = Field(False, description="Django's debug pages; never in production")
     LANGUAGE: Literal["en", "zh-hans"] = Field(
         "en", description="language of visitors who request none"

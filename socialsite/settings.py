@@ -64,6 +64,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "socialsite.pages.middleware.RequestId",
+    "socialsite.metrics.middleware.RequestSpans",
     "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "socialsite.pages.middleware.Health",
@@ -236,6 +238,8 @@ DRAFT_DAYS = ENV.DRAFT_DAYS
 METRICS_TOKEN = ENV.METRICS_TOKEN
 METRICS_DIR = Path(ENV.METRICS_DIR) if ENV.METRICS_DIR else None
 METRICS_ROLE = ENV.METRICS_ROLE
+OTEL_EXPORTER_OTLP_ENDPOINT = ENV.OTEL_EXPORTER_OTLP_ENDPOINT
+SLOW_REQUEST_SECONDS = ENV.SLOW_REQUEST_SECONDS
 SERVICE_KEYS = ENV.services
 CLIENT_POLICY = ENV.CLIENT_POLICY
 PASSWORD_POLICY = ENV.PASSWORD_POLICY
@@ -350,7 +354,10 @@ redaction.install()  # removes secrets from all records, for every handler
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {"()": "socialsite.core.runtime.logs.Line"},
+        "json": {"()": "socialsite.core.runtime.logs.Json", "role": ENV.METRICS_ROLE or "site"},
+    },
     "filters": {
         "one_line": {"()": "socialsite.core.runtime.logs.OneLine"},
         "sparing": {"()": "socialsite.core.runtime.logs.Sparing"},
@@ -358,7 +365,7 @@ LOGGING = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "formatter": "line",
+            "formatter": ENV.LOG_FORMAT,
             "filters": ["one_line", "sparing"],
         }
     },
@@ -366,5 +373,8 @@ LOGGING = {
     "loggers": {
         "socialsite": {"level": "INFO"},
         "django.request": {"level": "ERROR"},  # a 404 needs no log line
+        # The servers have configured their own loggers before.
+        "_granian": {"handlers": [], "level": "WARNING", "propagate": True},
+        "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},
     },
 }

@@ -8,7 +8,7 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from socialsite.core.http.server import body_limits, header_limits
-from socialsite.core.runtime import data_dir, memory
+from socialsite.core.runtime import data_dir, memory, request_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
@@ -27,6 +27,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
 
     If nobody reads the body, the client sees a closed connection instead of the response.
     """
+    request_ids.begin(request_ids.of_request(environ.get(request_ids.WSGI)))
     header_limits.bound(environ)
     answer: Iterable[bytes] = django_application(environ, start_response)
     stream = environ["wsgi.input"]

@@ -16,6 +16,7 @@ from accounts.request_auth import authentication
 from accounts.tokens import Principal
 from socialsite.core import redis
 from socialsite.core.errors import ExpiredJwt
+from socialsite.core.runtime import request_ids
 
 MOST = 200
 # Whether the person was marked as online until now, None when Redis does not say; or an error.
@@ -37,6 +38,7 @@ class _Queue:
         return answer
 
     async def _run(self) -> None:
+        request_ids.begin("")  # it works for many sockets
         try:
             while self._waiting:
                 some, self._waiting = self._waiting[:MOST], self._waiting[MOST:]

@@ -1,10 +1,10 @@
 """Lock files: every package that an installation may fetch, with the hashes of its files.
 
 People edit the lists: `requirements/base.txt`, `requirements.txt` and `requirements/dev.txt`, and
-`build.txt` and `tools.txt` beside them. `make lock` resolves each list with uv and writes
-`requirements/lock/<set>.txt`: every package that the list needs, also on other systems and newer
-versions of Python, with the SHA-256 of each file that PyPI has of that version. `deploy/venv.sh`
-installs from lock files only.
+`build.txt`, `tools.txt` and `otel.txt` beside them. `make lock` resolves each list with uv and
+writes `requirements/lock/<set>.txt`: every package that the list needs, also on other systems and
+newer versions of Python, with the SHA-256 of each file that PyPI has of that version.
+`deploy/venv.sh` installs from lock files only.
 
 `python -m deploy.dev.locks --check` compares lists and lock files without a network and prints each
 difference; `make check` runs it. `make lock` keeps the locked versions as far as the lists permit.
@@ -27,7 +27,12 @@ GROWING = {
     "stack": "requirements.txt",
     "base": "requirements/base.txt",
 }
-LISTS = {**GROWING, "build": "requirements/build.txt", "tools": "requirements/tools.txt"}
+LISTS = {
+    **GROWING,
+    "build": "requirements/build.txt",
+    "tools": "requirements/tools.txt",
+    "otel": "requirements/otel.txt",
+}
 OLDEST_PYTHON = "3.11"
 
 PIN = re.compile(r"([A-Za-z0-9._-]+)(?:\[[A-Za-z0-9,._-]+\])?==([A-Za-z0-9.!]+)")
@@ -108,7 +113,7 @@ def differences(root: Path = PROJECT_DIR) -> list[str]:
                     f"{lock} has {direct.get(package, 'none')}"
                 )
         said += [f"{lock}: {package} has no hash" for package, it in have.items() if not it.hashes]
-        if name in GROWING:
+        if name in GROWING or name == "otel":  # installed beside them
             said += [
                 f"{lock}: {package} {it.version}, elsewhere {versions[package]}"
                 for package, it in have.items()
@@ -133,7 +138,7 @@ def write(options: list[str]) -> None:
         if name in GROWING and name != "dev":
             # uv prefers the versions in the existing output file: those of the largest set.
             shutil.copy(folder / "dev.txt", output)
-        upgrade = options if name in ("dev", "build", "tools") else []
+        upgrade = options if name in ("dev", "build", "tools", "otel") else []
         subprocess.run(
             [
                 *(str(Path(sys.executable).with_name("uv")), "pip", "compile", "--quiet"),

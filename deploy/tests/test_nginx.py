@@ -18,11 +18,13 @@ from django.middleware.security import SecurityMiddleware
 from deploy.services import nginx
 from deploy.services.service import free_port
 from socialsite.core.http.server.hsts import HSTS, HSTS_SECONDS
+from socialsite.core.runtime import request_ids
 
 pytestmark = pytest.mark.once
 
 NAME = f"ab/{0:032x}.jpg"
 HEADER = "Strict-Transport-Security"
+CLAIM = "c1a1" * 8
 
 
 def of_django(settings: Any, rf: Any) -> str:
@@ -54,6 +56,8 @@ class Site(BaseHTTPRequestHandler):
             self.send_header(HEADER, HSTS)
         if self.path == "/private":
             self.send_header("X-Accel-Redirect", f"/_uploads/{NAME}")
+        self.send_header("X-Request-ID", self.headers["X-Request-ID"])
+        self.send_header("X-Seen", ",".join(self.headers.get_all("X-Request-ID") or []))
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -91,21 +95,21 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
             site.server_close()
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "headers"),
-    [
-        ("/", 200, {}),
-        ("/api/v1/feed", 200, {}),
-        ("/static/a.css", 200, {}),
-        (f"/media/{NAME}", 200, {}),
-        ("/private", 200, {}),
-        ("/metrics", 404, {}),
-        ("/", 413, {"Content-Length": "100000000"}),
-        ("/api/v1/feed", 413, {"Content-Length": "100000000"}),
-        ("/", 400, {"X-Long": "x" * 9000}),
-        ("/ws/session/", 503, {}),
-    ],
-)
+ANSWERS: list[tuple[str, int, dict[str, str]]] = [
+    ("/", 200, {}),
+    ("/api/v1/feed", 200, {}),
+    ("/static/a.css", 200, {}),
+    (f"/media/{NAME}", 200, {}),
+    ("/private", 200, {}),
+    ("/metrics", 404, {}),
+    ("/", 413, {"Content-Length": "100000000"}),
+    ("/api/v1/feed", 413, {"Content-Length": "100000000"}),
+    ("/", 400, {"X-Long": "x" * 9000}),
+    ("/ws/session/", 503, {}),
+]
+
+
+@pytest.mark.parametrize(("path", "status", "headers"), ANSWERS)
 def test_every_response_over_https_has_one_hsts_header(
     server: tuple[str, int], path: str, status: int, headers: dict[str, str]
 ) -> None:
@@ -146,3 +150,26 @@ def test_few_archives_are_uploaded_at_a_time(server: tuple[str, int]) -> None:
     assert shown.getresponse().status == 200
     for connection in [*held, other, shown]:
         connection.close()
+
+
+@pytest.mark.parametrize(("path", "status", "headers"), ANSWERS)
+def test_every_answer_has_one_request_id_which_is_nginxs_own(
+    server: tuple[str, int], path: str, status: int, headers: dict[str, str]
+) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", server[1], timeout=30)
+    connection.request("GET", path, headers=headers | {"X-Request-ID": CLAIM})
+    answer = connection.getresponse()
+    assert answer.status == status
+    (ident,) = answer.headers.get_all("X-Request-ID") or []
+    assert request_ids.is_id(ident)
+    assert ident != CLAIM
+    assert answer.headers["X-Seen"] in (None, ident)
+    connection.close()
+
+
+def test_sockets_get_the_request_id_too() -> None:
+    text = (Path(nginx.__file__).parent / "nginx.conf.tmpl").read_text()
+    head, _, sockets = text.partition("location /ws/ {")
+    line = "proxy_set_header X-Request-ID $$request_id;"
+    assert line in head
+    assert line in sockets.partition("}")[0]

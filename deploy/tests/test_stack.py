@@ -26,6 +26,7 @@ from deploy.stack import Stack
 from deploy.tests.processes import alive
 from socialsite.core.http.server import body_limits
 from socialsite.tests.hostile import hostile
+from socialsite.tests.stacks import Client
 from socialsite.tests.support.waiting import eventually
 
 SERVER = os.environ.get("SPARE_DATABASE_URL", "")
@@ -145,6 +146,38 @@ def has_tasks(found: dict[str, float]) -> bool:
 
 def uds_of(stack: Stack, name: str) -> Path:
     return Path(stack.env["METRICS_DIR"]).with_name(f"{name}.sock")
+
+
+def test_the_logs_of_all_processes_have_the_id_of_a_request(stack: Stack) -> None:
+    """A post is published by one process and handed on by another."""
+    client = Client.new(stack.url, "rita")
+    usual = {name: stack.processes[name].env or {} for name in HTTP}
+    kill_http(stack)
+    for name in HTTP:
+        stack.processes[name].env = {**usual[name], "SLOW_REQUEST_SECONDS": "0"}
+    try:
+        start_http(stack)
+        body, claim = json.dumps({"content": "hello"}).encode(), "c" * 32
+        headers = {"Authorization": f"Bearer {client.token}", "Content-Type": "application/json"}
+        answer = ask(stack, "/api/v1/posts", body, **headers, **{"X-Request-ID": claim})
+        assert answer.status == 201
+        ident = answer.headers["X-Request-ID"]
+        assert ident != claim
+        assert eventually(partial(lines_of, stack, HTTP, f" {ident} socialsite.requests: POST"))
+        done = eventually(partial(lines_of, stack, ["worker"], f" {ident} "))
+        assert "Task core.relay_events[" in done[0]
+        assert not lines_of(stack, [*HTTP, "worker"], claim)
+    finally:
+        kill_http(stack)
+        for name in HTTP:
+            stack.processes[name].env = usual[name]
+        start_http(stack)
+
+
+def lines_of(stack: Stack, names: Sequence[str], text: str) -> list[str]:
+    """Return the lines of these processes' logs that contain a text."""
+    logs = [(stack.data_dir / "stack" / f"{name}.log").read_text() for name in names]
+    return [line for log in logs for line in log.splitlines() if text in line]
 
 
 def test_static_files_carry_their_headers(stack: Stack) -> None:

@@ -1,15 +1,22 @@
-"""The time that requests take, by route."""
+"""The time that requests take, by route; those that fail or are slow leave a line in the log."""
 
 import functools
+import logging
 import re
 from collections.abc import Callable
 from time import perf_counter
 
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from prometheus_client import Histogram
 
+from socialsite.core.runtime.logs import REQUESTS
+from socialsite.core.telemetry import tracing
 from socialsite.core.telemetry.instruments import HTTP_REQUESTS
+
+logger = logging.getLogger(REQUESTS)
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 NO_ROUTE, OTHER_METHOD = "none", "other"
@@ -28,9 +35,35 @@ class RequestTimes:
         response = self.get_response(request)
         found = request.resolver_match
         method = request.method if request.method in METHODS else OTHER_METHOD
-        _series(found.route if found else NO_ROUTE, method, response.status_code // 100).observe(
-            perf_counter() - began
-        )
+        route, status = found.route if found else NO_ROUTE, response.status_code
+        seconds = perf_counter() - began
+        _series(route, method, status // 100).observe(seconds)
+        if status >= 500 or seconds >= settings.SLOW_REQUEST_SECONDS:
+            text = "%s %s answered %d after %.3f s"
+            extra = {"status_code": status}
+            logger.warning(text, method, route_text(route), status, seconds, extra=extra)
+        return response
+
+
+class RequestSpans:
+    """Traces each request, if traces are collected."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        if not tracing.is_on():
+            raise MiddlewareNotUsed
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer."""
+        with tracing.span("request", "SERVER") as span:
+            response = self.get_response(request)
+            found, status = request.resolver_match, response.status_code
+            method = request.method if request.method in METHODS else OTHER_METHOD
+            route = route_text(found.route) if found else NO_ROUTE
+            span.update_name(f"{method} {route}")
+            span.set_attribute("http.request.method", method)
+            span.set_attribute("http.route", route)
+            span.set_attribute("http.response.status_code", status)
         return response
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.clickjacking import xframe_options_deny
 from socialsite.core import errors, site
 from socialsite.core.http import api, content_policy
 from socialsite.core.http.server import body_limits
-from socialsite.core.runtime import memory
+from socialsite.core.runtime import memory, request_ids
 from socialsite.pages.views import error_answer, healthz, readyz
 
 Next = Callable[[HttpRequest], HttpResponseBase]
@@ -32,6 +32,24 @@ PROBES: dict[str, Next] = {
 }
 READS = ("GET", "HEAD", "OPTIONS")
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+class RequestId:
+    """Names the request in its answer; outermost.
+
+    The entry points have given the request its id; other servers of Django have not.
+    """
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer."""
+        ident = request_ids.current() or request_ids.of_request(request.META.get(request_ids.WSGI))
+        with request_ids.within(ident):
+            response = self.get_response(request)
+        response.headers[request_ids.HEADER] = ident
+        return response
 
 
 class Health:

@@ -29,6 +29,7 @@ from feeds.content.polls import definition
 from socialsite.core import errors
 from socialsite.core.http import api, return_addresses
 from socialsite.core.requests.request_budgets import READS, takes
+from socialsite.core.runtime import request_ids
 from socialsite.pages.embeds import is_embed
 
 DAY_SECONDS = 86_400
@@ -89,6 +90,7 @@ def _rendered(request: HttpRequest, error: errors.AppError, *, bare: bool) -> Ht
         "bare": bare,
         "login": _login(request) if error.status == 401 else "",
         "words": _words(request),
+        "request_id": request_ids.current() if error.status == 500 else "",
     }
     return api.add_headers(render(request, "error.html", context, status=error.status), error)
 

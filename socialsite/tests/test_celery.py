@@ -1,7 +1,7 @@
 """The worker's database connection: kept from task to task, replaced when broken."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +11,14 @@ from celery.signals import task_postrun, task_prerun
 from django.db import DatabaseError, connection
 
 from socialsite.celery import app
+from socialsite.core.runtime import request_ids
+
+
+@pytest.fixture(autouse=True)
+def _no_task_left() -> Iterator[None]:
+    """Forget the id of the last task, which never ends here."""
+    yield
+    request_ids.begin("")
 
 
 class Task:

@@ -7,7 +7,9 @@ import pytest
 
 from accounts import actions, cache, live_hint_types, live_hints, tokens
 from accounts.tests.live.talk import Socket, in_thread, run
+from socialsite.core.runtime import request_ids
 
+HINT = {"type": "new_posts", "count": 1}
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 
 
@@ -42,6 +44,41 @@ def test_a_socket_ignores_what_only_a_newer_version_knows(make_user) -> None:
         await socket.leave()
 
     run(scenario)
+
+
+def test_all_lines_about_a_socket_have_the_id_of_its_handshake(make_user, settings) -> None:
+    settings.TRUSTED_PROXIES = 1
+    access = actions.sign_in(make_user()).access
+    found: dict[str, str] = {}
+
+    class Seen(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            text = record.getMessage()
+            found[text.split()[-1].split(".")[-1]] = request_ids.current()
+
+    idents = {"a": "a" * 32, "b": "b" * 32}
+
+    async def scenario() -> None:
+        for name, ident in idents.items():
+            header = (b"x-request-id", ident.encode())
+            socket = Socket.by_bearer(access, header)
+            assert await socket.open()
+            message = {"type": f"session.{name}"}
+            await in_thread(live_hints._send, [tokens.decode_access(access).user_id], message)
+            await in_thread(live_hints.push, [tokens.decode_access(access).user_id], HINT)
+            assert await socket.receive() == HINT
+            await socket.leave()
+
+    logger, seen = logging.getLogger("accounts.live.consumers"), Seen()
+    logger.addHandler(seen)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        run(scenario)
+    finally:
+        logger.removeHandler(seen)
+        logger.setLevel(level)
+    assert found == idents
 
 
 def _claims(user) -> dict[str, object]:

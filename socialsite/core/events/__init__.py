@@ -21,6 +21,7 @@ from django.utils import timezone
 from socialsite.core import db
 from socialsite.core.events import enqueue, registry
 from socialsite.core.models import Event
+from socialsite.core.runtime import request_ids
 from socialsite.core.runtime.failpoints import failpoint
 
 # Its key in a payload cannot be that of a field, which begins with a letter.
@@ -88,7 +89,7 @@ def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
             aggregate_type=event.aggregate_type,
             aggregate_id=event.aggregate_id,
             type=type(event).__name__,
-            payload=event.payload(),
+            payload=_stored(event),
             created_at=timezone.now() + timedelta(seconds=after_seconds),
             available_at=db.now_ms() + after_seconds * 1000 if after_seconds else 0,
         )
@@ -99,6 +100,12 @@ def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
     # Robust: the fact is committed, so a failing hint must not fail the request.
     if not after_seconds:
         transaction.on_commit(_hurry, robust=True)
+
+
+def _stored(event: DomainEvent) -> dict[str, Any]:
+    """Return the payload with the id of the present request, under which its handlers log."""
+    ident = request_ids.current()
+    return event.payload() | ({request_ids.PAYLOAD: ident} if ident else {})
 
 
 def _hurry() -> None:

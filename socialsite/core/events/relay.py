@@ -9,10 +9,11 @@ A new event that is due alone is applied in the transaction that claims it, whic
 that fails, nothing of it remains, and the event is claimed and applied as all others are.
 """
 
+import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from django.db.models import F, QuerySet
@@ -23,7 +24,9 @@ from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import DomainEvent, UnknownEvent, registry
 from socialsite.core.events.registry import Stage
 from socialsite.core.models import Event
+from socialsite.core.runtime import request_ids
 from socialsite.core.runtime.failpoints import failpoint
+from socialsite.core.telemetry import tracing
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +72,8 @@ def _claim_and_apply(limit: int, done: Sequence[Event]) -> tuple[list[Event], bo
     rows = claim(limit, done)
     if len(rows) != 1 or not _is_new(rows[0]):
         return rows, False
-    _handle(rows[0], _event_of(rows[0]))
+    with _request_of(rows[0]):
+        _handle(rows[0], _event_of(rows[0]))
     return rows, True
 
 
@@ -117,8 +121,23 @@ def _lease(
 def deliver(row: Event, *, is_applied: bool = False) -> bool:
     """Run an event's handlers and return True; on failure schedule a retry and return False.
 
-    With `is_applied` its database effects are committed, and only the others are left.
+    With `is_applied` its database effects are committed, and only the others are left. The handlers
+    log with the id of the request that published the event.
     """
+    with _request_of(row):
+        return _deliver(row, is_applied=is_applied)
+
+
+@contextlib.contextmanager
+def _request_of(row: Event) -> Iterator[None]:
+    with (
+        request_ids.within(row.payload.get(request_ids.PAYLOAD)),
+        tracing.span(f"event {row.type}", "CONSUMER"),
+    ):
+        yield
+
+
+def _deliver(row: Event, *, is_applied: bool) -> bool:
     try:
         event = _event_of(row)
         has_effects = not is_applied and registry.handlers(type(event), Stage.RELAY)

@@ -1,8 +1,67 @@
-"""Filters that keep requests of strangers from flooding the log."""
+"""The two formats of log lines, and filters that keep strangers from flooding the log.
 
+Both formats show the id of the request (`request_ids`). A line break in a message is escaped, so
+that nobody can make up lines; only a traceback of the format `line` has several.
+"""
+
+import json
 import logging
 import threading
 import time
+from datetime import UTC, datetime
+
+import orjson
+
+from socialsite.core.runtime import request_ids
+
+# Where the site logs answers of 5xx, and slow ones.
+REQUESTS = "socialsite.requests"
+LINE = "%(asctime)s %(levelname)s %(request)s %(name)s: %(message)s"
+_BREAKS = {ord(mark): repr(mark)[1:-1] for mark in "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
+
+
+class Line(logging.Formatter):
+    """One line of text for each record."""
+
+    def __init__(self) -> None:
+        super().__init__(LINE)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (name of the library)
+        """Return the line without the traceback."""
+        shown = {
+            **record.__dict__,
+            "message": record.message.translate(_BREAKS),
+            "request": request_ids.current() or "-",  # Django puts an HttpRequest there
+        }
+        return LINE % shown
+
+
+class Json(logging.Formatter):
+    """One JSON object for each record: a line, with the traceback."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__()
+        self._role = role
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the object."""
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        body = {
+            "time": moment.replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request": request_ids.current() or None,
+            "role": self._role,
+        }
+        # Redaction has left its text there, which OneLine may have removed.
+        text = record.exc_text or (self.formatException(record.exc_info) if record.exc_info else "")
+        if text:
+            body["exception"] = text
+        try:
+            return orjson.dumps(body).decode()
+        except TypeError:  # half of a surrogate pair, as in the name of a file
+            return json.dumps(body)
 
 
 class OneLine(logging.Filter):
@@ -21,8 +80,9 @@ class OneLine(logging.Filter):
 class Sparing(logging.Filter):
     """Limits the records that anybody can cause at will, which are warnings.
 
-    They come from requests that Django refuses, and from 503 answers that are no unexpected error.
-    The failure behind a 503 is logged as an error of its own, which always passes.
+    They come from requests that Django refuses, from 503 answers that are no unexpected error, and
+    from slow requests. The failure behind a 503 is logged as an error of its own, which always
+    passes.
     """
 
     AT_MOST, SECONDS = 10, 60
@@ -62,5 +122,8 @@ def _kind(record: logging.LogRecord) -> str:
     """Return the kind of a record; "" for kinds that always pass."""
     if record.name.startswith("django.security."):
         return record.name
-    busy = getattr(record, "status_code", 0) == 503 and not record.exc_info
-    return record.name if busy and record.name == "django.request" else ""
+    status = getattr(record, "status_code", 0)
+    busy = status == 503 and not record.exc_info and record.name == "django.request"
+    # Slow answers and 503, but not 500.
+    caused = record.name == REQUESTS and status != 500
+    return record.name if busy or caused else ""

@@ -9,7 +9,7 @@ METRICS_TOKEN_MIN = 8
 
 
 class MetricsSettings(BaseSettings):
-    """Who may read `/metrics`, and where the processes of a machine share what they measure."""
+    """Who may read `/metrics`, where processes share what they measure, and what they log of it."""
 
     METRICS_TOKEN: str = Field(
         "", description="Bearer token of /metrics; empty: generated and stored in DATA_DIR"
@@ -23,6 +23,12 @@ class MetricsSettings(BaseSettings):
         "",
         pattern=r"^[a-z0-9-]*$",
         description="name of this process in METRICS_DIR; no two processes may have the same",
+    )
+    OTEL_EXPORTER_OTLP_ENDPOINT: str = Field(
+        "", description="where OpenTelemetry sends traces, http:// or https://; empty: nowhere"
+    )
+    SLOW_REQUEST_SECONDS: float = Field(
+        5, ge=0, description="requests that take as long leave a line in the log"
     )
 
     @field_validator("METRICS_TOKEN")

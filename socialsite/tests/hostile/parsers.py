@@ -80,7 +80,7 @@ from socialsite.core.imports.kinds import Unreadable
 from socialsite.core.media import picture_limits as media_parts
 from socialsite.core.media import pictures, stored_files, video_links
 from socialsite.core.media.videos import captions
-from socialsite.core.runtime import redaction
+from socialsite.core.runtime import redaction, request_ids
 from socialsite.core.search import words
 from socialsite.core.text import markdown, mentions, spans
 from socialsite.core.text.cuts import cut
@@ -466,6 +466,7 @@ PARSERS = [
     Parser("a link in a cookie", LINE, carried_by_nobody),
     Parser("a signed link in a cookie", LINE, lambda value: carried_by_nobody(f"{value}:a:b")),
     # --- lines of logs ---
+    Parser("the id of a request", BODY, request_ids.is_id),
     Parser("a line of a log", BODY, redaction.redact),
     Parser("a secret in one", BODY, lambda value: redaction.redact(f"token={value}")),
     Parser("a quoted secret in one", BODY, lambda value: redaction.redact(f"token='{value}")),
@@ -658,7 +659,11 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a token in one",
         "an address in one",
     ),
+    "socialsite/core/runtime/metrics_settings.py": OURS,
     "socialsite/core/runtime/own_keys.py": OURS,
+    "socialsite/core/runtime/request_ids.py": ("the id of a request",),
+    "socialsite/core/telemetry/storage.py": OURS,
+    "socialsite/metrics/middleware.py": OURS,
     "socialsite/core/runtime/service_keys.py": OURS,
     "socialsite/core/text/__init__.py": ("a text, cleaned",),
     "socialsite/core/text/characters.py": OURS,

@@ -1,15 +1,19 @@
 """Log records that anybody can cause, and the limit on their number."""
 
+import io
+import json
 import logging
+import re
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.test import Client
 
-from socialsite.core.runtime import logs
-from socialsite.core.runtime.logs import Sparing
+from socialsite.core.runtime import logs, redaction, request_ids
+from socialsite.core.runtime.logs import Json, Line, Sparing
 
 pytestmark = pytest.mark.once
 
@@ -71,3 +75,75 @@ def test_a_flood_of_wrong_hosts_leaves_few_lines() -> None:
     finally:
         logger.removeHandler(handler)
     assert written == ["WARNING"] * Sparing.AT_MOST
+
+
+@pytest.fixture
+def written() -> Iterator[Callable[[logging.Formatter], list[str]]]:
+    """Log what is difficult with a formatter; return the lines."""
+    redaction.install()
+    handlers: list[logging.Handler] = []
+    logger = logging.getLogger("some.formats")
+    logger.propagate = False  # pytest cannot send half a pair to its main process
+
+    def write(formatter: logging.Formatter) -> list[str]:
+        out = io.TextIOWrapper(io.BytesIO(), "utf-8", errors="backslashreplace")
+        handler = logging.StreamHandler(out)
+        handler.setFormatter(formatter)
+        handlers.append(handler)
+        logger.addHandler(handler)
+        with request_ids.within("a" * 32):
+            logger.warning("two\nlines of 你\u2028token=%s", "s3cr3t")
+            logger.warning("half a pair \ud800", extra={"request": object()})
+            try:
+                raise ValueError("password=s3cr3t")
+            except ValueError:
+                logger.exception("a failure")
+        logger.warning("no request")
+        out.seek(0)
+        return out.read().split("\n")[:-1]
+
+    yield write
+    for handler in handlers:
+        logger.removeHandler(handler)
+
+
+def test_json_is_one_object_for_each_record(written: Callable[..., list[str]]) -> None:
+    found = [json.loads(line) for line in written(Json("http1"))]
+    assert [one["message"] for one in found] == [
+        *("two\nlines of 你\u2028token=[redacted]", "half a pair \ud800", "a failure"),
+        "no request",
+    ]
+    assert [one["request"] for one in found] == ["a" * 32] * 3 + [None]
+    assert {(one["role"], one["logger"]) for one in found} == {("http1", "some.formats")}
+    assert [one["level"] for one in found] == ["WARNING", "WARNING", "ERROR", "WARNING"]
+    assert all(
+        re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", one["time"]) for one in found
+    )
+    assert ["exception" in one for one in found] == [False, False, True, False]
+    assert found[2]["exception"].startswith("Traceback")
+    assert found[2]["exception"].endswith("ValueError: password=[redacted]")
+
+
+def test_text_is_one_line_for_each_message(written: Callable[..., list[str]]) -> None:
+    found = written(Line())
+    assert found[0].endswith(
+        f" WARNING {'a' * 32} some.formats: two\\nlines of 你\\u2028token=[redacted]"
+    )
+    assert found[1].endswith("some.formats: half a pair \\ud800")
+    assert found[2].endswith("some.formats: a failure")
+    assert found[3].startswith("Traceback")
+    assert found[-2] == "ValueError: password=[redacted]"
+    assert found[-1].endswith(" WARNING - some.formats: no request")
+
+
+def test_a_refused_request_has_no_traceback_in_json() -> None:
+    one = record("django.security.DisallowedHost", exc_info=(ValueError, ValueError(), None))
+    logs.OneLine().filter(one)
+    assert "exception" not in json.loads(Json("site").format(one))
+
+
+@pytest.mark.parametrize(("status", "passing"), [(503, 10), (200, 10), (500, 50)])
+def test_lines_about_requests_that_anybody_can_cause_are_limited(status: int, passing: int) -> None:
+    sparing = Sparing()
+    sent = [record(logs.REQUESTS, status_code=status) for _ in range(50)]
+    assert sum(sparing.filter(one) for one in sent) == passing
