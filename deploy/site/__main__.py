@@ -55,6 +55,9 @@ def _add_backups(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     restore = add("restore", "replace the data of the site by those of a back-up")
     restore.add_argument("--to", help="restore this moment, such as 2026-11-28T20:15:00 (UTC)")
     restore.add_argument(
+        "--site", default="", metavar="ID", help="which site, if the target has several"
+    )
+    restore.add_argument(
         "--skip-damaged", action="store_true", help="leave out uploads that cannot be read"
     )
     restore.add_argument("--yes", action="store_true", help="delete what the site has now")

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import socket
 from pathlib import Path
 
 from deploy.site import databases, layout, releases, running, settings, units
@@ -47,7 +48,7 @@ def backup(options: argparse.Namespace) -> int:
 def restore(options: argparse.Namespace) -> int:
     """Replace the data of this site by those of a back-up, and start it."""
     site, target, seal = _chosen(options)
-    chosen = restoring.choose(target, seal, _time(options.to))
+    chosen = restoring.choose(target, seal, _time(options.to), options.site)
     print(f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC")
     if not options.yes:
         raise InstallError("This deletes what the site has now. If you want that, add --yes")
@@ -55,12 +56,9 @@ def restore(options: argparse.Namespace) -> int:
         fetched = restoring.fetch(target, seal, chosen, work)
         if warning := restoring.left_out(chosen, fetched):
             print(warning)
-        (work / "settings").mkdir()
-        found = {
-            path.name: path for path in restoring.settings(target, seal, chosen, work / "settings")
-        }
+        found = fetched.settings
         # Nothing is deleted before everything was opened. More uploads do no harm.
-        _media(site, target, seal, skip_damaged=options.skip_damaged)
+        _media(site, target, seal, chosen, skip_damaged=options.skip_damaged)
         if options.data_dir is not None:
             restoring.database(site, seal, chosen, fetched)
             _take_keys(site, found)
@@ -95,16 +93,18 @@ def restore(options: argparse.Namespace) -> int:
     return 0
 
 
-def _media(site: Site, target: Target, seal: Seal, *, skip_damaged: bool) -> None:
+def _media(
+    site: Site, target: Target, seal: Seal, chosen: restoring.Chosen, *, skip_damaged: bool
+) -> None:
     """Copy missing uploads. Raises InstallError if some are damaged and may not be left out."""
-    copied, damaged = restoring.media(site, target, seal)
+    copied, damaged = restoring.media(site, target, seal, chosen)
     print(f"{copied} uploads copied")
     for text in damaged:
         print(f"damaged: {text}")
     if damaged and not skip_damaged:
         raise InstallError(
-            f"{len(damaged)} uploads of the back-up are damaged, and nothing else was changed."
-            " To restore without them, add --skip-damaged"
+            f"{len(damaged)} uploads of the back-up are damaged or missing, and nothing else was"
+            " changed. To restore without them, add --skip-damaged"
         )
 
 
@@ -152,9 +152,11 @@ def _chosen(options: argparse.Namespace) -> tuple[Site, Target, Seal]:
     if options.data_dir is not None:
         data_dir = Path(options.data_dir).resolve()
         keys = (data_dir / "keys.json",)
-        return Site(File(data_dir / "db.sqlite3"), data_dir, keys), target_of(known), seal
+        host = f"{socket.gethostname()}:{data_dir}"
+        return Site(File(data_dir / "db.sqlite3"), data_dir, keys, host), target_of(known), seal
     files = (layout.SECRETS, layout.SETTINGS, layout.BACKUP)
-    return Site(Server("socialsite"), layout.DATA, files), target_of(known), seal
+    host = settings.read(layout.SETTINGS).get("SITE_URL", "")
+    return Site(Server("socialsite"), layout.DATA, files, host), target_of(known), seal
 
 
 def _state_of(options: argparse.Namespace) -> Path:

@@ -26,7 +26,7 @@ LISTED = "media"
 RECENT = datetime.timedelta(days=2)
 # A full back-up that has no manifest after that was interrupted.
 UNFINISHED = datetime.timedelta(days=1)
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Site:
     database: Server | sqlite.File
     data_dir: Path
     settings: Sequence[Path] = ()
+    host: str = ""  # its address, for people who choose among back-ups
 
     @property
     def media(self) -> Path:
@@ -77,13 +78,13 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
             state.begin_again(state.site)
         # Uploads of the dump are on the disk: their rows are written after them.
         with state.locked():
-            manifest |= {"site": state.site, "lineage": state.lineage}
+            manifest |= {"site": state.site, "host": site.host, "lineage": state.lineage}
             state.dump = dump.stat().st_size
             # Somebody may have deleted files of the target.
             state.media &= {_upload_of(stored) for stored in target.names("media")}
             copy_media(site, target, seal, state)
-            listed = work / LISTED
-            listed.write_text("".join(f"{upload}\n" for upload in sorted(state.media)))
+            names = work / LISTED
+            names.write_text("".join(f"{upload}\n" for upload in sorted(state.media)))
             # From here on only uploads that still exist count as copied.
             state.media &= set(uploads(site.media))
         packed = work / "settings.tar"
@@ -92,7 +93,7 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
                 if path.exists():
                     archive.add(path, path.name)
         # The names of uploads are random, and are read again without a private key.
-        for plain, how in ((listed, Seal()), (packed, seal)):
+        for plain, how in ((names, Seal()), (packed, seal)):
             sealed = work / f"{plain.name}{how.suffix}"
             flow(how.closing(), source=plain, target=sealed)
             target.put(sealed, f"{name}/{sealed.name}")
@@ -130,7 +131,8 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
             copy.unlink()
             sealed.unlink()
         mark = work / UNTIL
-        mark.write_text(until.isoformat())
+        # With the last file, so that one that is missing at the end is noticed.
+        mark.write_text(" ".join([until.isoformat(), *files[-1:]]))
         target.put(mark, f"log/{state.lineage}/{UNTIL}")
         state.written, state.logs = written, files
     return len(missing)
@@ -221,7 +223,7 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
             file = name.rpartition("/")[2]
             if file != UNTIL and file.partition(".zst")[0] < first:
                 target.delete(name)
-        lists = (_listed(target, name) for name in known if name not in gone)
+        lists = (listed(target, name) for name in known if name not in gone)
         needed = state.media.union(*lists)
         for name in target.names("media"):
             if _upload_of(name) not in needed:
@@ -245,7 +247,7 @@ def _upload_of(stored: str) -> str:
     return stored.removeprefix("media/").partition(".zst")[0]
 
 
-def _listed(target: Target, name: str) -> set[str]:
+def listed(target: Target, name: str) -> set[str]:
     """Return the names of the uploads of a full back-up."""
     with work_directory() as work:
         sealed, plain = work / "sealed", work / "plain"

@@ -4,11 +4,13 @@ Tokens that were issued after that second must stay worthless, although their nu
 out again. So every sign-in ends with a restoration: see `manage.py end_sign_ins`.
 """
 
+import contextlib
 import datetime
 import os
 import shutil
 import stat
 import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,15 @@ from typing import Any
 from deploy.site.backups import binlog, making
 from deploy.site.backups.making import Site
 from deploy.site.backups.mariadb import Server
-from deploy.site.backups.sealing import Seal, flow, work_directory
+from deploy.site.backups.sealing import DamagedError, Seal, flow, work_directory
 from deploy.site.backups.state import LEFT_OUT
 from deploy.site.backups.targets import Target
 from deploy.site.machine import InstallError
 from socialsite.core.runtime import data_dir
 
 SQL_TIME = "%Y-%m-%d %H:%M:%S"
+# How many damaged files an error names.
+SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -39,13 +43,14 @@ class Chosen:
     everything: bool  # no time was asked for
 
 
-def choose(target: Target, seal: Seal, wanted: datetime.datetime | None) -> Chosen:
+def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: str = "") -> Chosen:
     """Choose what restores the site at `wanted` (exclusive; None: the last second that is copied).
 
-    Raises InstallError if no back-up is old enough, or if the copied log ends before, or has a gap
-    there.
+    `site` is the id of the site, "" if the target has back-ups of only one. Raises InstallError if
+    it has those of several, if no back-up is old enough, or if the copied log ends before, or has a
+    gap there.
     """
-    known = making.manifests(target)
+    known = _of_site(target, making.manifests(target), site)
     usable = [
         name for name, manifest in known.items() if wanted is None or _moment(manifest) <= wanted
     ]
@@ -78,6 +83,56 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None) -> Chos
     return Chosen(name, manifest, logs, wanted or until, wanted is None)
 
 
+def site_of(manifest: dict[str, Any]) -> str:
+    """Return the id of the site of a full back-up; those of the first version have none."""
+    return str(manifest.get("site", manifest["lineage"]))
+
+
+def _of_site(
+    target: Target, known: dict[str, dict[str, Any]], site: str
+) -> dict[str, dict[str, Any]]:
+    """Return the full back-ups of a site.
+
+    Raises InstallError with all sites if the target has several and none is chosen: the newest
+    back-up may be the empty one of a machine that was just installed.
+    """
+    newest = {site_of(manifest): manifest for manifest in known.values()}
+    if site in newest or (not site and len(newest) < 2):
+        return {name: one for name, one in known.items() if not site or site_of(one) == site}
+    lines = [
+        f"  --site {ident}  {one.get('host') or '(address unknown)'},"
+        f" up to {_last(target, one).isoformat(timespec='seconds')}"
+        for ident, one in newest.items()
+    ]
+    if site:
+        fault = f"{target} has no back-ups of the site {site}. It has those of"
+    else:
+        fault = f"{target} has back-ups of several sites. Choose one"
+    raise InstallError("\n".join([f"{fault}:", *lines]))
+
+
+def _last(target: Target, manifest: dict[str, Any]) -> datetime.datetime:
+    """Return the last time that a full back-up and the log after it have."""
+    moment = _moment(manifest)
+    if "log" not in manifest:
+        return moment
+    return max(_mark(target, manifest)[0] or moment, moment)
+
+
+def _mark(target: Target, manifest: dict[str, Any]) -> tuple[datetime.datetime | None, str]:
+    """Return up to when the log after a full back-up was copied, and its last file.
+
+    Returns None if it never was, and no name if the first version copied it.
+    """
+    mark = f"log/{manifest['lineage']}/{making.UNTIL}"
+    if mark not in target.names(f"log/{manifest['lineage']}"):
+        return None, ""
+    with work_directory() as work:
+        target.get(mark, work / making.UNTIL)
+        time, *names = (work / making.UNTIL).read_text().split()
+    return datetime.datetime.fromisoformat(time), "".join(names)
+
+
 def _logs(
     target: Target, seal: Seal, manifest: dict[str, Any]
 ) -> tuple[list[str], datetime.datetime | None, str]:
@@ -85,22 +140,22 @@ def _logs(
 
     The gap is the name of the file that is missing, "" if there is none.
     """
+    # Read before the names, as it is written after the files.
+    until, last = _mark(target, manifest)
     folder = f"log/{manifest['lineage']}"
-    mark = f"{folder}/{making.UNTIL}"
     stored = sorted(target.names(folder))
+    mark = f"{folder}/{making.UNTIL}"
     logs = [name for name in stored if name != mark and _file_of(name) >= manifest["log"]]
     base, _, number = manifest["log"].rpartition(".")
-    with work_directory() as work:
-        for place, name in enumerate(logs):
-            wanted = f"{base}.{int(number) + place:0{len(number)}}"
-            if _file_of(name) == wanted:
-                continue
-            kept = logs[:place]
+    for place in range(len(logs) + 1):
+        wanted = f"{base}.{int(number) + place:0{len(number)}}"
+        is_there = _file_of(logs[place]) == wanted if place < len(logs) else wanted > last
+        if is_there:
+            continue
+        kept = logs[:place]
+        with work_directory() as work:
             return kept, binlog.end(_opened(target, seal, kept[-1], work)) if kept else None, wanted
-        if mark not in stored:
-            return logs, None, ""
-        target.get(mark, work / making.UNTIL)
-        return logs, datetime.datetime.fromisoformat((work / making.UNTIL).read_text()), ""
+    return logs, until, ""
 
 
 def _file_of(stored: str) -> str:
@@ -135,19 +190,45 @@ class Fetched:
 
     dump: Path
     logs: list[Path]
+    settings: dict[str, Path]  # by the names that they had
 
 
 def fetch(target: Target, seal: Seal, chosen: Chosen, work: Path) -> Fetched:
     """Copy what a restoration needs into `work`, and open all of it.
 
     Raises InstallError if something is missing, damaged, or sealed for another key: so nothing is
-    deleted before.
+    deleted before. The error names all damaged files.
     """
     stored = chosen.manifest["database"]
-    dump = work / stored
+    dump, folder = work / stored, work / "settings"
+    folder.mkdir()
     target.get(f"{chosen.name}/{stored}", dump)
-    flow(seal.opening(stored), source=dump)
-    return Fetched(dump, [_opened(target, seal, log, work) for log in chosen.logs])
+    logs: list[Path] = []
+    unpacked: list[Path] = []
+    damaged: list[str] = []
+    with _noted(damaged, f"{chosen.name}/{stored}"):
+        flow(seal.opening(stored), source=dump)
+    with _noted(damaged, f"{chosen.name}/settings.tar"):
+        unpacked = settings(target, seal, chosen, folder)
+    for log in chosen.logs:
+        with _noted(damaged, log):
+            logs.append(_opened(target, seal, log, work))
+    if damaged:
+        raise InstallError(
+            f"{len(damaged)} files of the back-up are damaged, and nothing was changed:\n"
+            + "\n".join(damaged[:SHOWN])
+            + (f"\nand {len(damaged) - SHOWN} more" if len(damaged) > SHOWN else "")
+        )
+    return Fetched(dump, logs, {path.name: path for path in unpacked})
+
+
+@contextlib.contextmanager
+def _noted(damaged: list[str], name: str) -> Iterator[None]:
+    """Note a file that is damaged, so that the next ones are looked at too."""
+    try:
+        yield
+    except DamagedError as error:
+        damaged.append(f"{name}: {error}")
 
 
 def left_out(chosen: Chosen, fetched: Fetched) -> str:
@@ -172,17 +253,20 @@ def database(site: Site, seal: Seal, chosen: Chosen, fetched: Fetched) -> None:
         site.database.replay(fetched.logs, offset, until, site.database.name)
 
 
-def media(site: Site, target: Target, seal: Seal) -> tuple[int, list[str]]:
+def media(site: Site, target: Target, seal: Seal, chosen: Chosen) -> tuple[int, list[str]]:
     """Copy the uploads that this machine does not have; return their number.
 
-    Also returns those that are damaged, with the reason. Some may belong to posts that were deleted
-    since: the nightly sweep of the site removes files that no row refers to.
+    Also returns those that are damaged or missing in the target, with the reason. Some may belong
+    to posts that were deleted since: the nightly sweep of the site removes files that no row refers
+    to.
     """
     copied, damaged = 0, []
+    missing = making.listed(target, chosen.name)
     with work_directory() as work:
         for stored in target.names("media"):
             name = stored.removeprefix("media/").partition(".zst")[0]
             path = site.media / name
+            missing.discard(name)
             if path.exists() or path.relative_to(site.media).parts[0] in LEFT_OUT:
                 continue
             # The account of the site may have left links here.
@@ -192,7 +276,7 @@ def media(site: Site, target: Target, seal: Seal) -> tuple[int, list[str]]:
             target.get(stored, sealed)
             try:
                 flow(seal.opening(stored), source=sealed, target=plain)
-            except InstallError as error:
+            except DamagedError as error:
                 damaged.append(f"{stored}: {error}")
                 continue
             _give(path.parent, site.media, directory=True)
@@ -203,6 +287,11 @@ def media(site: Site, target: Target, seal: Seal) -> tuple[int, list[str]]:
             _give(part, site.media, directory=False)
             os.replace(part, path)
             copied += 1
+    damaged += [
+        f"media/{name}: missing in {target}"
+        for name in sorted(missing)
+        if Path(name).parts[0] not in LEFT_OUT and not (site.media / name).exists()
+    ]
     return copied, damaged
 
 

@@ -15,6 +15,11 @@ from typing import Any, BinaryIO
 
 from deploy.site.machine import InstallError
 
+
+class DamagedError(InstallError):
+    """A file cannot be opened: it is damaged, or sealed for another key."""
+
+
 # Survives a full memory; each use makes a private folder in it.
 WORK = Path("/var/tmp")  # noqa: S108
 ZSTD = ["zstd", "--quiet", "--stdout", "-3"]
@@ -66,8 +71,8 @@ def flow(
 ) -> None:
     """Run programs as one pipe from a file to a file.
 
-    Raises InstallError if one of them is not installed or fails, and FileNotFoundError if `source`
-    is missing.
+    Raises InstallError if one of them is not installed, DamagedError if one fails, and
+    FileNotFoundError if `source` is missing.
     """
     for program in programs:
         if shutil.which(program[0]) is None:
@@ -98,7 +103,7 @@ def flow(
             errors.seek(0)
             names = " | ".join(program[0] for program in programs)
             text = errors.read().decode(errors="replace").strip()
-            raise InstallError(f"`{names}` failed ({codes}):\n{text}")
+            raise DamagedError(f"`{names}` failed ({codes}):\n{text}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

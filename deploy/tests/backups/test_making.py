@@ -60,10 +60,11 @@ def test_root_follows_no_link_and_waits_for_no_pipe_of_the_site(
     for name in ("ab/two.jpg", "ab/three.jpg", "cd/four.jpg"):
         with pytest.raises(FileNotFoundError):
             open_upload(site.media, name)
+    chosen = restoring.choose(target, Seal(), None)
     (site.media / "ab").rename(site.media / "old")
     (site.media / "ab").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(InstallError, match="no folder of uploads"):
-        restoring.media(site, target, Seal())
+        restoring.media(site, target, Seal(), chosen)
 
 
 def test_an_upload_that_the_target_lost_is_copied_again(

@@ -38,9 +38,9 @@ def test_a_full_back_up_restores_everything(
     shutil.rmtree(site.media / "ab")
     restore(site, target, Seal())
     assert site.database.query("SELECT words FROM post", NAME) == [["第一条 🎉"]]
-    assert restoring.media(site, target, Seal()) == (1, [])
-    assert (site.media / "ab" / "one.jpg").read_bytes() == b"ab/one.jpg"
     chosen = restoring.choose(target, Seal(), None)
+    assert restoring.media(site, target, Seal(), chosen) == (1, [])
+    assert (site.media / "ab" / "one.jpg").read_bytes() == b"ab/one.jpg"
     assert chosen.manifest["verified"]
     (tmp_path / "unpacked").mkdir()
     (unpacked,) = restoring.settings(target, Seal(), chosen, tmp_path / "unpacked")
@@ -188,7 +188,79 @@ def test_damaged_uploads_are_named_before_anything_is_deleted(
     making.full(site, target, Seal(), state, verify=False)
     (target.path / "media/ab/one.jpg.zst").write_bytes(b"no archive")
     (site.media / "ab/one.jpg").unlink()
-    copied, (text,) = restoring.media(site, target, Seal())
+    chosen = restoring.choose(target, Seal(), None)
+    copied, (text,) = restoring.media(site, target, Seal(), chosen)
     assert copied == 0
     assert text.startswith("media/ab/one.jpg.zst: ")
     assert not (site.media / "ab/one.jpg").exists()
+    target.delete("media/ab/one.jpg.zst")
+    missing = f"media/ab/one.jpg: missing in {target}"
+    assert restoring.media(site, target, Seal(), chosen) == (0, [missing])
+
+
+def test_all_damaged_files_are_named_in_one_error(
+    site: Site, target: Folder, state: State, age_key: Seal
+) -> None:
+    assert isinstance(site.database, Server)
+    making.full(site, target, age_key, state, verify=False)
+    for number in (2, 3, 4):
+        insert(site.database, number)
+        making.log(site, target, age_key, state)
+    chosen = restoring.choose(target, age_key, None)
+    whole = (target.path / chosen.logs[1]).read_bytes()
+    (target.path / chosen.logs[0]).write_bytes(b"no archive")
+    (target.path / chosen.logs[1]).write_bytes(whole[: len(whole) // 2])
+    dump = f"{chosen.name}/{chosen.manifest['database']}"
+    with (target.path / dump).open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"?")
+    with pytest.raises(InstallError, match=r"^3 files of the back-up are damaged") as error:
+        apply(site, target, age_key, chosen)
+    for name in (dump, *chosen.logs[:2]):
+        assert f"{name}: " in str(error.value)
+    assert posts(site) == [1, 2, 3, 4], "nothing may be deleted"
+
+
+def test_files_that_are_missing_at_the_end_of_the_log_are_a_gap(
+    site: Site, target: Folder, state: State
+) -> None:
+    assert isinstance(site.database, Server)
+    making.full(site, target, Seal(), state, verify=False)
+    for number in (2, 3):
+        insert(site.database, number, SECOND + number)
+        making.log(site, target, Seal(), state)
+    *_, last = sorted(name for name in target.names("log") if not name.endswith(making.UNTIL))
+    target.delete(last)
+    moment = datetime.datetime.fromtimestamp(SECOND + 3, datetime.UTC)
+    gap = Path(last).name.partition(".zst")[0]
+    with pytest.raises(InstallError, match=f"has a gap after .*: {gap} is missing"):
+        restoring.choose(target, Seal(), moment)
+    restore(site, target, Seal())
+    assert posts(site) == [1, 2]
+
+
+def test_a_target_with_several_sites_needs_a_choice(
+    site: Site, target: Folder, state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new machine has backed up its empty site before the lost one is restored on it."""
+    assert isinstance(site.database, Server)
+    lost = dataclasses.replace(site, host="https://lost.example.org")
+    clock(monkeypatch, SECOND)
+    making.full(lost, target, Seal(), state, verify=False)
+    insert(site.database, 2, SECOND)
+    clock(monkeypatch, SECOND + 60)
+    making.log(lost, target, Seal(), state)
+    site.database.query("DELETE FROM post", NAME)
+    clock(monkeypatch, SECOND + 120)
+    new = State(tmp_path / "new", str(target))
+    making.full(site, target, Seal(), new, verify=False)
+    with pytest.raises(InstallError, match="several sites") as error:
+        restoring.choose(target, Seal(), None)
+    until = datetime.datetime.fromtimestamp(SECOND + 60, datetime.UTC).isoformat()
+    assert f"--site {state.site}  https://lost.example.org, up to {until}" in str(error.value)
+    assert f"--site {new.site}  (address unknown), up to " in str(error.value)
+    with pytest.raises(InstallError, match="no back-ups of the site nobody"):
+        restoring.choose(target, Seal(), None, "nobody")
+    apply(site, target, Seal(), restoring.choose(target, Seal(), None, state.site))
+    assert posts(site) == [1, 2]
+    assert restoring.choose(target, Seal(), None, new.site).manifest["site"] == new.site
