@@ -32,10 +32,12 @@ def backup(options: argparse.Namespace) -> int:
     if options.new_target:
         known.recognize(target, new=True)
     if options.log:
-        number = making.log(site, target, seal, known)
-        if number:
-            print(f"{number} files of the log copied to {target}")
-        return 0
+        try:
+            if number := making.log(site, target, seal, known):
+                print(f"{number} files of the log copied to {target}")
+            return 0
+        except making.NewLog as error:
+            print(f"{error} A full back-up begins now.")
     with known.alone():
         name = making.full(site, target, seal, known, verify=not options.no_verify)
         print(f"{name} in {target}")
@@ -49,6 +51,8 @@ def restore(options: argparse.Namespace) -> int:
     site, target, seal = _chosen(options)
     chosen = restoring.choose(target, seal, _time(options.to))
     print(f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC")
+    if chosen.gap:
+        print(f"The copied log has a gap after that: {chosen.gap} is missing")
     if not options.yes:
         raise InstallError("This deletes what the site has now. If you want that, add --yes")
     with work_directory() as work:

@@ -15,7 +15,7 @@ from typing import Any
 
 from deploy.site.backups import binlog, making
 from deploy.site.backups.making import Site
-from deploy.site.backups.mariadb import Server
+from deploy.site.backups.mariadb import Server, number_of
 from deploy.site.backups.sealing import Seal, flow, work_directory
 from deploy.site.backups.state import LEFT_OUT
 from deploy.site.backups.targets import Target
@@ -37,6 +37,7 @@ class Chosen:
     logs: list[str]
     until: datetime.datetime
     everything: bool  # no time was asked for
+    gap: str = ""  # the first file of the log that is missing
 
 
 def choose(target: Target, seal: Seal, wanted: datetime.datetime | None) -> Chosen:
@@ -62,7 +63,7 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None) -> Chos
         )
     finished = _moment(manifest)
     logs: list[str] = []
-    until = finished
+    until, gap = finished, ""
     if "log" in manifest:
         logs, copied, gap = _logs(target, seal, manifest)
         until = max(copied or finished, finished)
@@ -75,7 +76,7 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None) -> Chos
         raise InstallError(
             f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
         )
-    return Chosen(name, manifest, logs, wanted or until, wanted is None)
+    return Chosen(name, manifest, logs, wanted or until, wanted is None, gap)
 
 
 def _logs(
@@ -88,7 +89,10 @@ def _logs(
     folder = f"log/{manifest['lineage']}"
     mark = f"{folder}/{making.UNTIL}"
     stored = sorted(target.names(folder))
-    logs = [name for name in stored if name != mark and _file_of(name) >= manifest["log"]]
+    # One of each: a file may be there with and without encryption.
+    files = {_file_of(name): name for name in stored if name != mark}
+    first = number_of(manifest["log"])
+    logs = [files[name] for name in sorted(files, key=number_of) if number_of(name) >= first]
     base, _, number = manifest["log"].rpartition(".")
     with work_directory() as work:
         for place, name in enumerate(logs):
