@@ -4,7 +4,7 @@ import argparse
 import datetime
 from pathlib import Path
 
-from deploy.site import databases, layout, releases, running, settings, units
+from deploy.site import databases, exclusive, layout, releases, running, settings, units
 from deploy.site.backups import making, restoring
 from deploy.site.backups.making import Keep, Site
 from deploy.site.backups.mariadb import Server
@@ -25,6 +25,8 @@ def backup(options: argparse.Namespace) -> int:
     """Make a full back-up or one of the log, and delete old ones."""
     if options.data_dir is None and layout.RESTORING.exists():
         raise InstallError("A restoration did not end: there is nothing to back up")
+    if options.log and options.data_dir is None and exclusive.running() not in ("", "backup"):
+        return 0  # the next minute will do
     site, target, seal = _chosen(options)
     if isinstance(site.database, File) and not site.database.path.is_file():
         raise InstallError(f"{site.data_dir} is no DATA_DIR of an embedded site: no db.sqlite3")
@@ -66,16 +68,16 @@ def restore(options: argparse.Namespace) -> int:
         # Nothing is deleted before everything was opened. More uploads do no harm.
         _media(site, target, seal, skip_damaged=options.skip_damaged)
         if options.data_dir is not None:
-            restoring.database(site, seal, chosen, fetched)
-            _take_keys(site, found)
+            with exclusive.stopped(site.data_dir):
+                restoring.database(site, seal, chosen, fetched)
+                _begin_again(_state_of(options), chosen)
+                _take_keys(site, found)
             return 0
         machine = Machine()
         layout.RESTORING.touch()
         machine.run("systemctl", "stop", *units.timers(), *units.backups())
         running.stop(machine)
-        # The restored database has another log, so it begins with a full back-up of its own.
-        manifest = chosen.manifest
-        State(STATE).begin_again(manifest.get("site", manifest["lineage"]))
+        _begin_again(STATE, chosen)
         try:
             restoring.database(site, seal, chosen, fetched)
             _take_settings(machine, found)
@@ -110,6 +112,11 @@ def _media(site: Site, target: Target, seal: Seal, *, skip_damaged: bool) -> Non
             f"{len(damaged)} uploads of the back-up are damaged, and nothing else was changed."
             " To restore without them, add --skip-damaged"
         )
+
+
+def _begin_again(folder: Path, chosen: restoring.Chosen) -> None:
+    """Note that the restored database has another log, which a full back-up has to begin."""
+    State(folder).begin_again(chosen.manifest.get("site", chosen.manifest["lineage"]))
 
 
 def _take_keys(site: Site, found: dict[str, Path]) -> None:
