@@ -1,12 +1,13 @@
 """The command `site`, and the second half of `deploy/install`."""
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from deploy.site import installing, releases, running, settings, web
+from deploy.site import exclusive, installing, releases, running, settings, web
 from deploy.site.backups import commands
 from deploy.site.machine import InstallError, Machine
 
@@ -79,10 +80,30 @@ def main() -> int:
     try:
         if os.geteuid() != 0 and getattr(options, "data_dir", None) is None:
             raise InstallError(f"Only root can do this: sudo site {options.command}")
-        return run(options)
+        with _lock(options), exclusive.ended_by_exception():
+            return run(options)
     except (InstallError, OSError) as error:
         print(f"site: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("site: ended before it was done", file=sys.stderr)
+        return 130
+
+
+def _lock(options: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """Return the lock for commands that change the site of this machine; `update` and `rollback`
+    become an installation, which takes it.
+    """
+    command = options.command
+    is_installing = command == "install" and not options.check
+    if getattr(options, "data_dir", None) is not None:
+        return contextlib.nullcontext()
+    if is_installing or command in ("reload", "restore"):
+        return exclusive.alone(command)
+    # certbot runs it once after a renewal, and not again if it fails.
+    if command == "reload-certificate":
+        return exclusive.alone(command, wait=True)
+    return contextlib.nullcontext()  # a back-up takes it itself
 
 
 def run(options: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ def install(options: argparse.Namespace) -> Machine:
     store(machine, web)
     try:
         _install(machine, web, source)
-    except InstallError as error:
+    except (InstallError, OSError) as error:
         if former != web:
             store(machine, former)
         if before is None or before == releases.folder_of(source):
@@ -43,7 +43,7 @@ def _taken_back(before: Path) -> str:
     """Let the release before make its units and processes run again; say whether they do."""
     try:
         run(*releases.again(before))
-    except InstallError as error:
+    except (InstallError, OSError) as error:
         return f"The release before does not run either: {error}"
     return f"The release before runs again: {before}"
 

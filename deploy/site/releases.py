@@ -20,6 +20,7 @@ LEFT_OUT = (
     *("node_modules", ".import_linter_cache", "build", "*.egg-info"),
 )
 COMPLETE = ".complete"
+TRACING = "requirements/lock/otel.txt"
 KEPT = 3
 
 
@@ -69,6 +70,9 @@ def install(machine: Machine, source: Path) -> Path:
             _readable(Path(parent, name))
     _readable(release)
     run("deploy/venv.sh", "stack", cwd=release)
+    if settings.environment().get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+        words = ("-m", "pip", "install", "--quiet", "--require-hashes", "-r", TRACING)
+        run(str(release / ".venv/bin/python"), *words, cwd=release)
     # The account of the site cannot write here, so Python would compile everything at each start.
     run(
         *(str(release / ".venv/bin/python"), "-m", "compileall", "-q", "-j", "0", "."),

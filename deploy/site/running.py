@@ -19,21 +19,25 @@ def switch(machine: Machine, release: Path) -> None:
     this then lets that release start its processes.
     """
     before = releases.current()
+    earlier = layout.PREVIOUS.readlink() if layout.PREVIOUS.is_symlink() else before
     needs_restart = bool(machine.files & _configuration())
     if before != release:
         releases.manage(release, "migrate", "--noinput", "--verbosity", "0")
-        releases.manage(release, "collectstatic", "--noinput", "--verbosity", "0")
-        machine.link(layout.CURRENT, release)
+    # Also for the same release: another one may have been collected before it was taken back.
+    releases.manage(release, "collectstatic", "--noinput", "--verbosity", "0")
+    if before not in (None, release):
+        # First: a machine that loses its power in between can be rolled back.
+        machine.link(layout.PREVIOUS, before)
+    machine.link(layout.CURRENT, release)
     machine.enabled(layout.TARGET, start=False)
     try:
         start(machine, restart=needs_restart)
-    except InstallError:
+    except (InstallError, OSError):
         if before not in (None, release):
             machine.link(layout.CURRENT, before)
+            machine.link(layout.PREVIOUS, earlier or before)
             releases.discard(release)
         raise
-    if before not in (None, release):
-        machine.link(layout.PREVIOUS, before)
 
 
 def _configuration() -> set[Path]:
@@ -52,7 +56,8 @@ def start(machine: Machine, *, restart: bool) -> None:
     old = {unit for unit in _units() if restart or _release_of(unit) != release}
     if old and release:
         releases.manage(release, "check")  # a bad setting must not stop what runs
-    for role in ROLES:
+    # Workers first: they understand what new HTTP workers send.
+    for role in sorted(ROLES, key=lambda role: role.answers):
         unit = layout.unit_of(role.name)
         if not is_active(unit):
             machine.run("systemctl", "start", unit)

@@ -4,6 +4,7 @@ import functools
 import logging
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 
 from django.conf import settings
@@ -37,7 +38,8 @@ class RequestTimes:
         method = request.method if request.method in METHODS else OTHER_METHOD
         route, status = found.route if found else NO_ROUTE, response.status_code
         seconds = perf_counter() - began
-        _series(route, method, status // 100).observe(seconds)
+        with suppress(OSError, ValueError):  # its file cannot grow: the answer is what counts
+            _series(route, method, status // 100).observe(seconds)
         if status >= 500 or seconds >= settings.SLOW_REQUEST_SECONDS:
             text = "%s %s answered %d after %.3f s"
             extra = {"status_code": status}

@@ -5,7 +5,7 @@ import logging
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Warning, register
 
 from socialsite.core.telemetry import instruments
 
@@ -40,5 +40,5 @@ def is_installed() -> bool:
 def check(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report missing packages."""
     if settings.OTEL_EXPORTER_OTLP_ENDPOINT and not is_installed():
-        return [Error(f"{MISSING}.", hint=HINT, id="socialsite.E001")]
+        return [Warning(f"{MISSING}.", hint=HINT, id="socialsite.W001")]
     return []

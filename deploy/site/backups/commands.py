@@ -1,11 +1,12 @@
 """The commands `site backup` and `site restore`."""
 
 import argparse
+import contextlib
 import datetime
 import socket
 from pathlib import Path
 
-from deploy.site import databases, layout, releases, running, settings, units
+from deploy.site import databases, exclusive, layout, releases, running, settings, units
 from deploy.site.backups import making, restoring
 from deploy.site.backups.making import Keep, Site
 from deploy.site.backups.mariadb import Server
@@ -24,8 +25,10 @@ KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "JWT_KEYS", "METRICS_TOKEN", "VAPI
 
 def backup(options: argparse.Namespace) -> int:
     """Make a full back-up or one of the log, and delete old ones."""
-    if options.data_dir is None and layout.RESTORING.exists():
-        raise InstallError("A restoration did not end: there is nothing to back up")
+    if options.log and options.data_dir is None:
+        if exclusive.running() not in ("", "backup"):
+            return 0  # the next minute will do
+        _require_whole_data()
     site, target, seal = _chosen(options)
     if isinstance(site.database, File) and not site.database.path.is_file():
         raise InstallError(f"{site.data_dir} is no DATA_DIR of an embedded site: no db.sqlite3")
@@ -33,11 +36,15 @@ def backup(options: argparse.Namespace) -> int:
     if options.new_target:
         known.recognize(target, new=True)
     if options.log:
-        number = making.log(site, target, seal, known)
-        if number:
-            print(f"{number} files of the log copied to {target}")
-        return 0
-    with known.alone():
+        try:
+            if number := making.log(site, target, seal, known):
+                print(f"{number} files of the log copied to {target}")
+            return 0
+        except making.NewLog as error:
+            print(f"{error} A full back-up begins now.")
+    with _alone(options), known.alone():
+        if options.data_dir is None:
+            _require_whole_data()
         name = making.full(site, target, seal, known, verify=not options.no_verify)
         print(f"{name} in {target}")
         for old in making.forget(target, _keep(), known):
@@ -45,31 +52,49 @@ def backup(options: argparse.Namespace) -> int:
     return 0
 
 
+def _require_whole_data() -> None:
+    if layout.RESTORING.exists():
+        raise InstallError("A restoration did not end: there is nothing to back up")
+
+
+def _alone(options: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """Return the lock for a full back-up, also for one that replaces a back-up of the log.
+
+    An installation and a restoration start one, which waits for their end.
+    """
+    if options.data_dir is not None:
+        return contextlib.nullcontext()
+    return exclusive.alone("backup", wait=True)
+
+
 def restore(options: argparse.Namespace) -> int:
     """Replace the data of this site by those of a back-up, and start it."""
     site, target, seal = _chosen(options)
     chosen = restoring.choose(target, seal, _time(options.to), options.site)
     print(f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC")
+    if chosen.gap:
+        print(f"The copied log has a gap after that: {chosen.gap} is missing")
     if not options.yes:
         raise InstallError("This deletes what the site has now. If you want that, add --yes")
-    with work_directory() as work:
+    is_embedded = options.data_dir is not None
+    stopped = exclusive.stopped(site.data_dir) if is_embedded else contextlib.nullcontext()
+    with stopped, work_directory() as work:
         fetched = restoring.fetch(target, seal, chosen, work)
         if warning := restoring.left_out(chosen, fetched):
             print(warning)
         found = fetched.settings
         # Nothing is deleted before everything was opened. More uploads do no harm.
         _media(site, target, seal, chosen, skip_damaged=options.skip_damaged)
-        if options.data_dir is not None:
+        if is_embedded:
             restoring.database(site, seal, chosen, fetched)
+            _begin_again(_state_of(options), chosen)
             _take_keys(site, found)
             return 0
         machine = Machine()
         layout.RESTORING.touch()
         machine.run("systemctl", "stop", *units.timers(), *units.backups())
         running.stop(machine)
-        # The restored database has another log, so it begins with a full back-up of its own.
-        manifest = chosen.manifest
-        State(STATE).begin_again(manifest.get("site", manifest["lineage"]))
+        _begin_again(STATE, chosen)
         try:
             restoring.database(site, seal, chosen, fetched)
             _take_settings(machine, found)
@@ -106,6 +131,11 @@ def _media(
             f"{len(damaged)} uploads of the back-up are damaged or missing, and nothing else was"
             " changed. To restore without them, add --skip-damaged"
         )
+
+
+def _begin_again(folder: Path, chosen: restoring.Chosen) -> None:
+    """Note that the restored database has another log, which a full back-up has to begin."""
+    State(folder).begin_again(restoring.site_of(chosen.manifest))
 
 
 def _take_keys(site: Site, found: dict[str, Path]) -> None:

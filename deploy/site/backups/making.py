@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.site.backups import space, sqlite
-from deploy.site.backups.mariadb import Server
+from deploy.site.backups.mariadb import Server, goes_back, number_of
 from deploy.site.backups.sealing import WORK, Seal, flow, work_directory
 from deploy.site.backups.state import State, open_upload, uploads
 from deploy.site.backups.targets import Folder, Target
@@ -61,6 +61,8 @@ def now() -> datetime.datetime:
 def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) -> str:
     """Make a full back-up and return its name. It is complete once it has its manifest."""
     state.recognize(target)
+    if isinstance(site.database, Server) and goes_back(state.written, site.database.position()):
+        state.begin_again(state.site)
     _room_for_dump(site, state)
     begun = now()
     name = f"full/{begun.strftime(STAMP)}"
@@ -74,8 +76,6 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
         if isinstance(target, Folder):
             space.require(target.path, dump.stat().st_size, "The back-up")
         state.recognize(target)  # a dump takes its time
-        if position.file and state.is_new_log(position.file):
-            state.begin_again(state.site)
         # Uploads of the dump are on the disk: their rows are written after them.
         with state.locked():
             manifest |= {"site": state.site, "host": site.host, "lineage": state.lineage}
@@ -107,20 +107,23 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
     return name
 
 
+class NewLog(InstallError):
+    """The log does not go on from the last copy: only a full back-up helps."""
+
+
 def log(site: Site, target: Target, seal: Seal, state: State) -> int:
     """Copy the log since the last time, and new uploads; return the number of files of the log."""
     server = site.database
     if not isinstance(server, Server):
         raise InstallError("SQLite has no log of its writes: make full back-ups")
     state.recognize(target)
+    if state.written and goes_back(state.written, server.position()):
+        # Under the same names there will be other files.
+        state.begin_again(state.site)
+        raise NewLog("The binary log of MariaDB has begun anew, as by RESET MASTER.")
     with state.locked(), work_directory() as work:
         until = now()  # what was committed before is in the files that are complete now
         files, written = server.rotate_log(state.written)
-        if files and state.logs and files[-1] < state.logs[-1]:
-            raise InstallError(
-                "The binary log of MariaDB has begun anew, as by RESET MASTER. Back-ups up to then"
-                " stay usable; now make a full one: site backup"
-            )
         missing = [name for name in files if name not in state.logs]
         copy_media(site, target, seal, state)
         for name in missing:
@@ -221,7 +224,7 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
         first = known[min(kept)].get("log", "")  # the oldest file of the log that is needed
         for name in target.names(f"log/{state.lineage}"):
             file = name.rpartition("/")[2]
-            if file != UNTIL and file.partition(".zst")[0] < first:
+            if first and file != UNTIL and number_of(file.partition(".zst")[0]) < number_of(first):
                 target.delete(name)
         lists = (listed(target, name) for name in known if name not in gone)
         needed = state.media.union(*lists)

@@ -21,6 +21,20 @@ HEAD_BYTES = 65_536
 UNLOGGED = "--init-command=SET SESSION sql_log_bin=0, FOREIGN_KEY_CHECKS=0, UNIQUE_CHECKS=0"
 
 
+def number_of(file: str) -> int:
+    """Return the number of a file of the binary log."""
+    return int(file.rpartition(".")[2])
+
+
+def goes_back(before: str, now: str) -> bool:
+    """Return whether a position (GTIDs) is behind an earlier one: the log has begun anew."""
+    known, found = (
+        {gtid.split("-")[0]: int(gtid.split("-")[2]) for gtid in position.split(",") if gtid}
+        for position in (before, now)
+    )
+    return any(found.get(domain, 0) < number for domain, number in known.items())
+
+
 @dataclass(frozen=True)
 class Position:
     """The moment of a dump, and its place in the binary log: what was committed before is in it.
@@ -100,6 +114,11 @@ class Server:
     def drop(self, database: str) -> None:
         """Delete a database."""
         self.query(f"SET SESSION sql_log_bin=0; DROP DATABASE IF EXISTS `{database}`")
+
+    def position(self) -> str:
+        """Return the GTIDs of the last writes in the binary log."""
+        ((written,),) = self.query("SELECT @@gtid_binlog_pos")
+        return written
 
     def rotate_log(self, before: str) -> tuple[list[str], str]:
         """Begin a new file of the binary log if something was written since `before`, a GTID.

@@ -17,7 +17,7 @@ from typing import Any
 
 from deploy.site.backups import binlog, making
 from deploy.site.backups.making import Site
-from deploy.site.backups.mariadb import Server
+from deploy.site.backups.mariadb import Server, number_of
 from deploy.site.backups.sealing import DamagedError, Seal, flow, work_directory
 from deploy.site.backups.state import LEFT_OUT
 from deploy.site.backups.targets import Target
@@ -41,6 +41,7 @@ class Chosen:
     logs: list[str]
     until: datetime.datetime
     everything: bool  # no time was asked for
+    gap: str = ""  # the first file of the log that is missing
 
 
 def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: str = "") -> Chosen:
@@ -67,7 +68,7 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: s
         )
     finished = _moment(manifest)
     logs: list[str] = []
-    until = finished
+    until, gap = finished, ""
     if "log" in manifest:
         logs, copied, gap = _logs(target, seal, manifest)
         until = max(copied or finished, finished)
@@ -80,7 +81,7 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: s
         raise InstallError(
             f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
         )
-    return Chosen(name, manifest, logs, wanted or until, wanted is None)
+    return Chosen(name, manifest, logs, wanted or until, wanted is None, gap)
 
 
 def site_of(manifest: dict[str, Any]) -> str:
@@ -145,11 +146,17 @@ def _logs(
     folder = f"log/{manifest['lineage']}"
     stored = sorted(target.names(folder))
     mark = f"{folder}/{making.UNTIL}"
-    logs = [name for name in stored if name != mark and _file_of(name) >= manifest["log"]]
+    # One of each: a file may be there with and without encryption.
+    files = {_file_of(name): name for name in stored if name != mark}
+    first = number_of(manifest["log"])
+    logs = [files[name] for name in sorted(files, key=number_of) if number_of(name) >= first]
     base, _, number = manifest["log"].rpartition(".")
     for place in range(len(logs) + 1):
-        wanted = f"{base}.{int(number) + place:0{len(number)}}"
-        is_there = _file_of(logs[place]) == wanted if place < len(logs) else wanted > last
+        wanted = f"{base}.{first + place:0{len(number)}}"
+        if place < len(logs):
+            is_there = _file_of(logs[place]) == wanted
+        else:  # nothing needs to be behind the last one
+            is_there = not last or number_of(last) < first + place
         if is_there:
             continue
         kept = logs[:place]

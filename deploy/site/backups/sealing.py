@@ -23,6 +23,8 @@ class DamagedError(InstallError):
 # Survives a full memory; each use makes a private folder in it.
 WORK = Path("/var/tmp")  # noqa: S108
 ZSTD = ["zstd", "--quiet", "--stdout", "-3"]
+# Programs end with the command, also if it is killed: they may write into the database.
+BOUND = ["setpriv", "--pdeathsig", "TERM", "--"]
 UNZSTD = ["zstd", "--quiet", "--stdout", "--decompress"]
 
 
@@ -87,7 +89,7 @@ def flow(
         for number, program in enumerate(programs):
             last = number == len(programs) - 1
             process = subprocess.Popen(
-                program,
+                [*BOUND, *program],
                 stdin=before,
                 stdout=output if last else subprocess.PIPE,
                 stderr=errors,

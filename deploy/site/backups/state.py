@@ -93,11 +93,6 @@ class State:
                 )
             self.mark = found or self.mark or target.set_mark(secrets.token_hex(8))
 
-    def is_new_log(self, file: str) -> bool:
-        """Return whether the log has begun anew, as its present file shows: by RESET MASTER."""
-        with self.locked():
-            return bool(self.logs) and file < self.logs[-1]
-
     def begin_again(self, site: str) -> None:
         """Note that the database is a restored one of this site, which begins a new log.
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from deploy.site.backups import making
+from deploy.site import exclusive
+from deploy.site.__main__ import parser
+from deploy.site.backups import commands, making, restoring
 from deploy.site.backups.making import Site
 from deploy.site.backups.sealing import Seal
 from deploy.site.backups.sqlite import File
 from deploy.site.backups.state import State
 from deploy.site.backups.targets import Folder
 from deploy.site.machine import InstallError
-from deploy.tests.backups.support import (
-    restore,
-)
+from deploy.tests.backups.support import restore
 
 pytestmark = pytest.mark.once
 
@@ -39,3 +39,32 @@ def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: 
     restore(site, target, Seal())
     with contextlib.closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT id FROM post").fetchall() == [(1,)]
+
+
+def test_a_running_embedded_site_is_not_restored(tmp_path: Path, target: Folder) -> None:
+    data_dir = tmp_path / "data"
+    (data_dir / "media").mkdir(parents=True)
+    path = data_dir / "db.sqlite3"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE post (id INTEGER PRIMARY KEY)")
+    where = ["--data-dir", str(data_dir), "--target", str(target)]
+    assert commands.backup(parser().parse_args(["backup", *where])) == 0
+    before = State(data_dir / "backup-state", str(target))
+    with before.locked():
+        site, lineage = before.site, before.lineage
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE post")
+    restoration = parser().parse_args(["restore", "--yes", *where])
+    with exclusive.stopped(data_dir), pytest.raises(InstallError, match="runs: stop it first"):
+        commands.restore(restoration)  # as by `manage.py serve`, which has this lock
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
+    assert commands.restore(restoration) == 0
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("post",)]
+    after = State(data_dir / "backup-state", str(target))
+    with after.locked():
+        assert after.site == site
+        assert after.lineage != lineage
+    manifest = restoring.choose(target, Seal(), None).manifest
+    assert manifest["host"].endswith(f":{data_dir}")

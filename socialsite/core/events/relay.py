@@ -14,6 +14,7 @@ import logging
 import secrets
 import time
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import F, QuerySet
@@ -35,7 +36,7 @@ LEASE_MS = 10_000
 MAX_ATTEMPTS = 12
 BACKOFF_MS = 500
 BACKOFF_MAX_MS = 300_000
-UNKNOWN_MS = 2_000
+UNKNOWN_MS, UNKNOWN_MAX_MS = 2_000, 60_000
 # An event older than this is never applied in the transaction of its claim. If its handlers kill
 # the process, the attempts must be counted, which only a claim that has committed does.
 NEW_SECONDS = 5
@@ -147,7 +148,7 @@ def _deliver(row: Event, *, is_applied: bool) -> bool:
         for handler in registry.handlers(type(event), Stage.AFTER):
             handler(event)
     except UnknownEvent as error:
-        logger.warning("event %s waits for a newer version of the site: %s", row.pk, error)
+        _tell_once(str(error))
         _leave(row, error)
         return False
     except Exception as error:
@@ -196,10 +197,18 @@ def _mark_applied(ident: int) -> "tuple[QuerySet[Event], dict[str, Any]]":
     return Event.objects.filter(pk=ident), {"applied": True}
 
 
+@lru_cache(maxsize=100)
+def _tell_once(what: str) -> None:
+    """Log what waits, once in a process: after a roll-back there may be thousands, for days."""
+    logger.warning("events wait for a newer version of the site: %s", what)
+
+
 def _leave(row: Event, error: Exception) -> None:
     """Make an event due again for others, as if this process had not claimed it."""
+    age = int((timezone.now() - row.created_at).total_seconds() * 1000)
+    pause = min(max(UNKNOWN_MS, age // 10), UNKNOWN_MAX_MS)
     Event.objects.filter(pk=row.pk, lease=row.lease).update(
-        available_at=db.now_ms() + UNKNOWN_MS,
+        available_at=db.now_ms() + pause,
         attempts=F("attempts") - 1,
         error=f"waits for a newer version of the site: {error}",
     )

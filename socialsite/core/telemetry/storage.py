@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 MEMORY_ONLY = "metrics are kept in memory only: %s"
 # Taken from the disk in advance: if a page of a mapped file had no place, the process would be
 # killed.
-BYTES = {"histogram": 1 << 20, "counter": 1 << 18, "gauge_livesum": 1 << 16}
+BYTES = {"histogram": 1 << 22, "counter": 1 << 18, "gauge_livesum": 1 << 16}
 LOCK_SECONDS = 2.0
 PAUSE_SECONDS = 0.02
 # Which instruments wrote the files: another list has other labels and buckets.

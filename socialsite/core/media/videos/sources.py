@@ -59,9 +59,14 @@ def write(upload: IO[bytes]) -> str:
 
 
 def write_at(name: str, offset: int, data: bytes) -> None:
-    """Write a part of a source at its place."""
+    """Write a part of a source at its place.
+
+    Raises FileNotFoundError if what stands before it is gone: back-ups leave sources out.
+    """
     handle = _own_file(str(path_of(name)), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
     with open(handle, "wb", buffering=0) as file:
+        if os.fstat(handle).st_size < offset:
+            raise FileNotFoundError(name)
         file.seek(offset)
         left = memoryview(data)
         while left:

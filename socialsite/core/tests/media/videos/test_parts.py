@@ -1,5 +1,6 @@
 """Videos in parts: what is lost on the way, sent twice, wrong, too much, or given up."""
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -152,6 +153,23 @@ def test_an_upload_whose_file_is_gone_ends(mine: APIClient) -> None:
     sources.remove(VideoUpload.objects.get().source)
     assert send(mine, ident, len(film), b"").status_code == 404
     assert not VideoUpload.objects.exists()
+
+
+@pytest.mark.parametrize("left", [None, 10])
+def test_an_upload_without_its_first_parts_ends(mine: APIClient, left: int | None) -> None:
+    """As after a restoration, which has the row but not the file."""
+    film = samples.video()
+    ident = begin(mine, len(film))
+    assert send(mine, ident, 0, film[:1000]).status_code == 200
+    (name,) = files()
+    path = sources.path_of(name)
+    if left is None:
+        path.unlink()
+    else:
+        os.truncate(path, left)
+    assert send(mine, ident, 1000, film[1000:]).status_code == 404
+    assert files() == []
+    assert mine.get(f"{UPLOADS}/{ident}").status_code == 404
 
 
 @pytest.mark.django_db(transaction=True)
