@@ -172,4 +172,4 @@ def test_sockets_get_the_request_id_too() -> None:
     head, _, sockets = text.partition("location /ws/ {")
     line = "proxy_set_header X-Request-ID $$request_id;"
     assert line in head
-    assert line in sockets.partition("}")[0]
+    assert line in sockets.partition("location ")[0]

@@ -376,7 +376,7 @@ def test_an_author_who_is_cached_as_gone_is_found(
     warm(reader)
     key = f"person:{author.pk}"
     assert call(lambda redis: redis.get(key))
-    call(lambda redis: redis.set(key, b"="))
+    call(lambda redis: redis.set(key, b"=\x01"))
     found = differences(reader)
     assert len(found) == len(posts)
     assert all(where == "as served" and what == "missing" for where, what, _, _ in found)

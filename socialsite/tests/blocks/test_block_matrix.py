@@ -50,7 +50,13 @@ from socialsite.tests.support.routes import IN_ADMIN, PER_MODEL, addresses, rout
 TABLES = ((True, MATRIX), (False, PAGES))
 METHODS = ("get", "post", "put", "patch", "delete")
 # These depend on the length of the typed name, and on earlier requests.
-NOT_OF_IT = ("Content-Length", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+NOT_OF_IT = (
+    "Content-Length",
+    "X-Request-ID",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+)
 # Hidden's own ids in a path or a body, and the parameters of addresses that take them.
 HIDDENS = re.compile(
     r"{(hidden|username|post_id|private_id|few_id|alone_id|comment_id|film_id|private_film_id)}"
