@@ -71,9 +71,7 @@ def restore(options: argparse.Namespace) -> int:
     """Replace the data of this site by those of a back-up, and start it."""
     site, target, seal = _chosen(options)
     chosen = restoring.choose(target, seal, _time(options.to), options.site)
-    print(f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC")
-    if chosen.gap:
-        print(f"The copied log has a gap after that: {chosen.gap} is missing")
+    print(_described(chosen))
     if not options.yes:
         raise InstallError("This deletes what the site has now. If you want that, add --yes")
     is_embedded = options.data_dir is not None
@@ -116,6 +114,13 @@ def restore(options: argparse.Namespace) -> int:
         except InstallError as error:
             print(f"{error}\nThe data is restored; correct this with: site manage {command} --help")
     return 0
+
+
+def _described(chosen: restoring.Chosen) -> str:
+    """Return what will be restored, for the operator."""
+    text = f"{chosen.name}, and {len(chosen.logs)} files of the log, up to {chosen.until:%F %T} UTC"
+    gap = f"\nThe copied log has a gap after that: {chosen.gap} is missing" if chosen.gap else ""
+    return text + gap
 
 
 def _media(

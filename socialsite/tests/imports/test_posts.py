@@ -374,6 +374,8 @@ def test_what_cannot_come_is_named(bob: User, api_for: Make) -> None:
         (archive("[" + '{"a":' * 100), "UNREADABLE"),
         (archive([told(1)])[:-40], "UNREADABLE"),
     ],
+    # Archives contain the time at which they were made, which must not be in the name of a test.
+    ids=["no zip", "no list", "no objects", "half an object", "too deep", "cut off"],
 )
 def test_a_broken_archive_fails_with_a_reason(
     bob: User, api_for: Make, data: bytes, error: str
