@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +18,14 @@ LOCK = Path("/run/socialsite-site.lock")
 # The process that has the lock, for the commands that it runs itself.
 HOLDER = "SOCIALSITE_SITE_LOCK"
 PAUSE_SECONDS = 1.0
+BACKUP = "backup"
 
 
 @contextlib.contextmanager
 def alone(command: str, path: Path = LOCK, *, wait: bool = False) -> Iterator[None]:
     """Let no other command change the site meanwhile.
 
-    Waits for another one, or raises InstallError that names it.
+    Waits for another one, or raises InstallError that names it. Everything waits for a back-up.
     """
     descriptor = _open(path)
     try:
@@ -34,7 +36,11 @@ def alone(command: str, path: Path = LOCK, *, wait: bool = False) -> Iterator[No
                 return
             # Without a note it has just begun, or only looks: see `running`.
             if other and not wait:
-                raise InstallError(_busy(other))
+                if other.get("command") != BACKUP:
+                    raise InstallError(_busy(other))
+                # It begins by itself, also right after an installation.
+                print(f"Waits for `site backup` (process {other['process']})", file=sys.stderr)
+                wait = True
             time.sleep(PAUSE_SECONDS)
         since = datetime.datetime.now(datetime.UTC).strftime("%F %T UTC")
         note = json.dumps({"command": command, "since": since, "process": os.getpid()})

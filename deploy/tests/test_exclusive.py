@@ -23,7 +23,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from deploy.site import exclusive
-with exclusive.ended_by_exception(), exclusive.alone("update", Path(sys.argv[1])):
+with exclusive.ended_by_exception(), exclusive.alone(sys.argv[2], Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -35,10 +35,11 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def other(path: Path) -> Iterator[subprocess.Popen[str]]:
+def other(path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
     """Return another process, which has the lock."""
+    command = getattr(request, "param", "update")
     with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)],
+        [sys.executable, "-c", HOLD, str(path), command],
         cwd=PROJECT_DIR,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -91,6 +92,19 @@ def test_a_look_at_the_lock_stops_no_command(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("deploy.site.exclusive.time.sleep", lambda _seconds: look.close())
     with exclusive.alone("reload", path):
         assert look.closed
+
+
+@pytest.mark.parametrize("other", ["backup"], indirect=True)
+def test_every_command_waits_for_a_back_up(
+    other: subprocess.Popen[str],
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("deploy.site.exclusive.time.sleep", lambda _: other.communicate(""))
+    with exclusive.alone("reload", path):
+        assert exclusive.running(path) == "reload"
+    assert capsys.readouterr().err == f"Waits for `site backup` (process {other.pid})\n"
 
 
 def test_what_a_command_runs_itself_is_let_through(
