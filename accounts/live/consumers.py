@@ -34,6 +34,13 @@ from channels.utils import await_many_dispatch
 
 from accounts import cache, live_hint_types, live_hints, sign_out_reasons, tokens
 from accounts.live import checks, handshake
+from accounts.live.close_codes import (
+    REAUTHENTICATE,
+    SIGNED_OUT,
+    TOO_BIG,
+    TOO_MUCH,
+    TRY_LATER,
+)
 from accounts.live.handshake import Handshake
 from accounts.live.measures import Measures
 from accounts.sign_out_reasons import EXPIRED, Ending
@@ -54,7 +61,6 @@ logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
-SIGNED_OUT, REAUTHENTICATE, TRY_LATER, TOO_BIG, TOO_MUCH = 4001, 4002, 1013, 1009, 4008
 RECHECK_SECONDS = 4.0
 MOMENTS = 40  # within that time at which regular checks are made
 # How long a socket waits for the channel layer, and for the check of its token.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from accounts import sign_out_reasons
+from accounts.live.close_codes import REAUTHENTICATE, SIGNED_OUT, TOO_BIG, TOO_MUCH, TRY_LATER
 from socialsite.core.telemetry.instruments import (
     REVOCATIONS,
     SOCKET_MESSAGES,
@@ -13,13 +14,12 @@ from socialsite.core.telemetry.instruments import (
     SOCKETS_OPEN,
 )
 
-# By the close code; those of a sign-in that ended are told apart by their sign-out reasons.
-SIGNED_OUT = 4001
+# By the close code; the sign-out reason says more about SIGNED_OUT.
 REASONS = {
-    1009: "message_too_big",
-    1013: "try_later",
-    4002: "reauthenticate",
-    4008: "too_much",
+    TOO_BIG: "message_too_big",
+    TRY_LATER: "try_later",
+    REAUTHENTICATE: "reauthenticate",
+    TOO_MUCH: "too_much",
 }
 LEFT, REFUSED = "left", "refused"
 SENT, RECEIVED = SOCKET_MESSAGES.labels("sent"), SOCKET_MESSAGES.labels("received")
@@ -49,7 +49,7 @@ class Measures:
         RECEIVED.inc()
 
     def revoked_by_message(self, committed_at: object) -> None:
-        """Measure a revocation of which a message told; clocks of two machines may differ."""
+        """Measure a revocation that a message announced; clocks of two machines may differ."""
         if isinstance(committed_at, int | float):
             REVOCATIONS.labels("message").observe(max(0.0, time.time() - committed_at))
 

@@ -148,8 +148,7 @@ def _report(machine: Machine, text: str) -> int:
 
 def _installer(source: Path) -> list[str]:
     """Return the command line that installs a version: its own, which knows what it needs."""
-    if not releases.is_checkout(source):
-        raise InstallError(f"{source} is no checkout of socialsite: it has no manage.py")
+    releases.require_checkout(source)
     return [str(source.resolve() / "deploy/install")]
 
 

@@ -55,8 +55,7 @@ def folder_of(source: Path) -> Path:
 
 def install(machine: Machine, source: Path) -> Path:
     """Copy a checkout into a release of its own with its packages, and return its folder."""
-    if not is_checkout(source):
-        raise InstallError(f"{source} is no checkout of socialsite: it has no manage.py")
+    require_checkout(source)
     release = folder_of(source)
     if (release / COMPLETE).exists():
         return release
@@ -84,19 +83,17 @@ def install(machine: Machine, source: Path) -> Path:
     return release
 
 
-def is_checkout(source: Path) -> bool:
-    """Return whether a folder has the code of a version."""
-    return all((source / name).is_file() for name in ("manage.py", "deploy/install"))
-
-
-def command(release: Path, *words: str) -> list[str]:
-    """Return the command line that runs the command `site` of a release."""
-    return ["env", f"PYTHONPATH={release}", "/usr/bin/python3", "-P", "-m", "deploy.site", *words]
+def require_checkout(source: Path) -> None:
+    """Raise InstallError if a folder does not have the code of a version."""
+    for name in ("manage.py", "deploy/install"):
+        if not (source / name).is_file():
+            raise InstallError(f"{source} is no checkout of socialsite: it has no {name}")
 
 
 def again(release: Path) -> list[str]:
     """Return the command line by which a release makes the machine and itself run as it wants."""
-    return command(release, "install", "--source", str(release))
+    python = ("env", f"PYTHONPATH={release}", "/usr/bin/python3", "-P")
+    return [*python, "-m", "deploy.site", "install", "--source", str(release)]
 
 
 def _readable(path: Path) -> None:

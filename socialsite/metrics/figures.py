@@ -1,5 +1,7 @@
 """Figures about unfinished work and regular checks, read from the database at each scrape."""
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Gauge
 
 from accounts import addresses
@@ -38,19 +40,24 @@ def add(registry: CollectorRegistry) -> None:
             "chunks of fan-outs that are not delivered",
             FanOutChunk.objects.filter(done=False).count(),
         ),
+        "socialsite_ip_addresses_overdue_seconds": (
+            "how long ago the oldest IP address should have been erased; 0: none is due",
+            addresses.overdue_seconds(),
+        ),
     }
-    figures["socialsite_ip_addresses_overdue_seconds"] = (
-        "how long ago the oldest IP address should have been erased; 0: none is due",
-        addresses.overdue_seconds(),
-    )
-    for name, (text, value) in figures.items():
-        Gauge(name, text, registry=registry).set(value)
+    _set(registry, figures)
     _count_drift(registry)
     _interaction_drift(registry)
     _feed_differences(registry)
     _search_drift(registry)
     _videos(registry)
     _disk(registry)
+
+
+def _set(registry: CollectorRegistry, figures: Mapping[str, tuple[str, float]]) -> None:
+    """Add gauges without labels: their texts and values by name."""
+    for name, (text, value) in figures.items():
+        Gauge(name, text, registry=registry).set(value)
 
 
 def _count_drift(registry: CollectorRegistry) -> None:
@@ -103,8 +110,7 @@ def _feed_differences(registry: CollectorRegistry) -> None:
             check.finished_at / 1000,
         ),
     }
-    for name, (text, value) in figures.items():
-        Gauge(name, text, registry=registry).set(value)
+    _set(registry, figures)
 
 
 def _search_drift(registry: CollectorRegistry) -> None:
@@ -120,8 +126,7 @@ def _search_drift(registry: CollectorRegistry) -> None:
             check.finished_at / 1000,
         ),
     }
-    for name, (text, value) in figures.items():
-        Gauge(name, text, registry=registry).set(value)
+    _set(registry, figures)
 
 
 def _videos(registry: CollectorRegistry) -> None:

@@ -34,9 +34,7 @@ class RequestTimes:
         """Answer."""
         began = perf_counter()
         response = self.get_response(request)
-        found = request.resolver_match
-        method = request.method if request.method in METHODS else OTHER_METHOD
-        route, status = found.route if found else NO_ROUTE, response.status_code
+        method, route, status = _method(request), _route(request), response.status_code
         seconds = perf_counter() - began
         with suppress(OSError, ValueError):  # its file cannot grow: the answer is what counts
             _series(route, method, status // 100).observe(seconds)
@@ -59,14 +57,24 @@ class RequestSpans:
         """Answer."""
         with tracing.span("request", "SERVER") as span:
             response = self.get_response(request)
-            found, status = request.resolver_match, response.status_code
-            method = request.method if request.method in METHODS else OTHER_METHOD
-            route = route_text(found.route) if found else NO_ROUTE
+            method, route, status = _method(request), _route(request), response.status_code
+            route = route_text(route)
             span.update_name(f"{method} {route}")
             span.set_attribute("http.request.method", method)
             span.set_attribute("http.route", route)
             span.set_attribute("http.response.status_code", status)
         return response
+
+
+def _method(request: HttpRequest) -> str:
+    method = request.method or ""
+    return method if method in METHODS else OTHER_METHOD
+
+
+def _route(request: HttpRequest) -> str:
+    """Return the pattern of the address, as Django writes it."""
+    found = request.resolver_match
+    return found.route if found else NO_ROUTE
 
 
 @functools.cache  # as many as there are routes

@@ -26,7 +26,7 @@ KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "JWT_KEYS", "METRICS_TOKEN", "VAPI
 def backup(options: argparse.Namespace) -> int:
     """Make a full back-up or one of the log, and delete old ones."""
     if options.log and options.data_dir is None:
-        if exclusive.running() not in ("", "backup"):
+        if exclusive.running() not in ("", exclusive.BACKUP):
             return 0  # the next minute will do
         _require_whole_data()
     site, target, seal = _chosen(options)
@@ -64,7 +64,7 @@ def _alone(options: argparse.Namespace) -> contextlib.AbstractContextManager[Non
     """
     if options.data_dir is not None:
         return contextlib.nullcontext()
-    return exclusive.alone("backup", wait=True)
+    return exclusive.alone(exclusive.BACKUP, wait=True)
 
 
 def restore(options: argparse.Namespace) -> int:

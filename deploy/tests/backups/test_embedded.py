@@ -20,9 +20,16 @@ from deploy.tests.backups.support import restore
 pytestmark = pytest.mark.once
 
 
-def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: Folder) -> None:
-    data_dir = tmp_path / "data"
-    (data_dir / "media").mkdir(parents=True)
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    path = tmp_path / "data"
+    (path / "media").mkdir(parents=True)
+    return path
+
+
+def test_an_embedded_site_is_copied_while_it_is_written(
+    data_dir: Path, tmp_path: Path, target: Folder
+) -> None:
     path = data_dir / "db.sqlite3"
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode=WAL")
@@ -41,9 +48,7 @@ def test_an_embedded_site_is_copied_while_it_is_written(tmp_path: Path, target: 
         assert database.execute("SELECT id FROM post").fetchall() == [(1,)]
 
 
-def test_a_running_embedded_site_is_not_restored(tmp_path: Path, target: Folder) -> None:
-    data_dir = tmp_path / "data"
-    (data_dir / "media").mkdir(parents=True)
+def test_a_running_embedded_site_is_not_restored(data_dir: Path, target: Folder) -> None:
     path = data_dir / "db.sqlite3"
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE post (id INTEGER PRIMARY KEY)")
