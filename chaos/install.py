@@ -8,6 +8,7 @@ process, reboots the machine, installs again, and tries to install what does not
 
 import re
 import sys
+import threading
 from functools import partial
 
 from bench.support import harness
@@ -21,6 +22,7 @@ MOST_EXPOSED = 3.0
 PUBLIC_PORTS = {"80", "443"}
 PRIVATE_FILES = ("site.env", "secrets.env", "install.env")
 RETURN_SECONDS = 30
+INSTALL_SECONDS = 300
 # In units: what another version changes.
 TITLE, ANOTHER_TITLE = "Description=socialsite: {title}", "Description=another: {title}"
 
@@ -187,6 +189,8 @@ def change(trial: Trial, site: visitor.Visitor) -> None:
     )
     trial.check("and its units", not has_new_units(machine))
 
+    interrupted(trial, site, first)
+
     settings = machine.root / "etc/socialsite/site.env"
     good = settings.read_text()
     settings.write_text(f"{good}ACCESS_MINUTES=never\n")
@@ -194,6 +198,31 @@ def change(trial: Trial, site: visitor.Visitor) -> None:
     trial.check("a bad setting is refused by name", "ACCESS_MINUTES" in output, output)
     settings.write_text(good)
     trial.check("and nothing was restarted", wait(lambda: site.feed() == ["Hello"]))
+
+
+def interrupted(trial: Trial, site: visitor.Visitor, first: str) -> None:
+    """Close the terminal of an update that restarts processes; then leave nginx half configured."""
+    machine = trial.machine
+    worker = "socialsite-worker.service"
+    before = machine.output("systemctl", "show", "-P", "MainPID", worker)
+    update = threading.Thread(
+        target=lambda: machine.output("site", "update", CHECKOUT, check=False)
+    )
+    update.start()
+    begun = wait(lambda: is_back(machine, worker, before), seconds=INSTALL_SECONDS)
+    machine.output("pkill", "-HUP", "-f", "deploy.site install")
+    update.join()
+    trial.check("an update was ended while it restarted processes", begun)
+    trial.check("it is taken back", machine.output("readlink", "/opt/socialsite/current") == first)
+    status = machine.output("site", "status", check=False)
+    trial.check("all processes run the first release", "site reload" not in status, status)
+    trial.check("the site answers", wait(lambda: site.feed() == ["Hello"]))
+    config = machine.root / "etc/socialsite/nginx.conf"
+    config.write_text(config.read_text().replace("http2.sock", "http1.sock"))
+    status = machine.output("site", "status", check=False)
+    trial.check("status sees a changed nginx.conf", "run `site reload`" in status, status)
+    machine.output("site", "reload")
+    trial.check("a reload mends it", "site reload" not in machine.output("site", "status"))
 
 
 def reboot(trial: Trial, site: visitor.Visitor) -> None:

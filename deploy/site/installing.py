@@ -30,12 +30,13 @@ def install(options: argparse.Namespace) -> Machine:
     store(machine, web)
     try:
         _install(machine, web, source)
-    except (InstallError, OSError) as error:
+    except (InstallError, OSError, KeyboardInterrupt) as error:
         if former != web:
             store(machine, former)
         if before is None or before == releases.folder_of(source):
             raise
-        raise InstallError(f"{error}\n{_taken_back(before)}") from None
+        fault = "Ended before it was done" if isinstance(error, KeyboardInterrupt) else error
+        raise InstallError(f"{fault}\n{_taken_back(before)}") from None
     return machine
 
 

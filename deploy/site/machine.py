@@ -3,6 +3,7 @@
 So a second installation with the same options changes nothing, and says so.
 """
 
+import contextlib
 import grp
 import os
 import pwd
@@ -26,7 +27,8 @@ class Machine:
     def changed(self, text: str) -> None:
         """Report one change."""
         self.changes.append(text)
-        print(f"  {text}", flush=True)
+        with contextlib.suppress(OSError):  # a closed terminal must not stop the work halfway
+            print(f"  {text}", flush=True)
 
     def write(
         self, path: Path, text: str, mode: int = 0o644, owner: str = "root", group: str = "root"

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from deploy.services.site_processes import HTTP, ROLES, http_answers
-from deploy.site import layout, releases, units, web
+from deploy.site import exclusive, layout, releases, units, web
 from deploy.site.machine import InstallError, Machine, run, succeeds
 
 HEALTH_SECONDS = 30
@@ -32,7 +32,7 @@ def switch(machine: Machine, release: Path) -> None:
     machine.enabled(layout.TARGET, start=False)
     try:
         start(machine, restart=needs_restart)
-    except (InstallError, OSError):
+    except (InstallError, OSError, KeyboardInterrupt):
         if before not in (None, release):
             machine.link(layout.CURRENT, before)
             machine.link(layout.PREVIOUS, earlier or before)
@@ -97,10 +97,11 @@ def _replace_http(machine: Machine, name: str) -> None:
         web.configure(machine, reached, without=name)
         reload_nginx(machine)
         time.sleep(DRAIN_SECONDS)
+        # Now, so that whatever happens to this machine or to this process, the next nginx has both.
+        web.configure(machine, reached)
     try:
         machine.run("systemctl", "restart", layout.unit_of(name))
     finally:
-        web.configure(machine, reached)
         if served:
             reload_nginx(machine)
 
@@ -149,14 +150,29 @@ def status() -> tuple[list[str], bool]:
         if succeeds("systemctl", "--quiet", "is-failed", unit):
             well = False
             lines.append(f"{unit:42} FAILED; see: journalctl -u {unit}")
-    if layout.RESTORING.exists():
-        well = False
-        lines.append(
-            "A restoration did not end, so the site stays stopped: run `site restore` again"
-        )
+    unfinished = _unfinished(release)
+    well = well and not unfinished
+    lines += unfinished
     for role in ROLES:
         if role.answers:
             answers = http_answers(layout.RUN / f"{role.name}.sock", "/readyz")
             well = well and answers
             lines.append(f"{role.name:42} {'answers' if answers else 'DOES NOT ANSWER'}")
     return lines, well
+
+
+def _unfinished(release: Path | None) -> list[str]:
+    """Return what a command that was ended in its middle left undone, and what to do."""
+    if layout.RESTORING.exists():
+        return ["A restoration did not end, so the site stays stopped: run `site restore` again"]
+    if exclusive.running():
+        return []
+    lines = [
+        f"{unit:42} runs {found}: run `site reload`"
+        for unit in _units()
+        if (found := _release_of(unit)) not in (None, release)
+    ]
+    wanted = web.configuration(web.stored())
+    if not layout.NGINX_CONFIG.exists() or layout.NGINX_CONFIG.read_text() != wanted:
+        lines.append(f"{layout.NGINX_CONFIG} is not what the site needs: run `site reload`")
+    return lines

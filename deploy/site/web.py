@@ -67,11 +67,16 @@ def configure(machine: Machine, web: Web, *, without: str = "") -> None:
         copy_certificate(machine, Path(web.certificate), Path(web.key))
     elif web.acme_email and not CERTIFICATE.exists():
         _placeholder(machine, web.domain)
+    machine.write(layout.NGINX_CONFIG, configuration(web, without=without))
+
+
+def configuration(web: Web, *, without: str = "") -> str:
+    """Return nginx's configuration; see `configure`."""
     addresses = ["0.0.0.0"]  # noqa: S104  (the site is public)
     if Path("/proc/net/if_inet6").exists():
         addresses.append("[::]")
     tls = nginx.Tls(web.domain, CERTIFICATE, KEY, layout.CHALLENGES) if web.https else None
-    text = nginx.configuration(
+    return nginx.configuration(
         layout.NGINX_WORK,
         addresses if tls else [f"{address}:80" for address in addresses],
         http_uds=[layout.RUN / f"{name}.sock" for name in HTTP if name != without],
@@ -80,7 +85,6 @@ def configure(machine: Machine, web: Web, *, without: str = "") -> None:
         scheme="https" if tls else "http",
         tls=tls,
     )
-    machine.write(layout.NGINX_CONFIG, text)
 
 
 def check_certificate(domain: str, certificate: Path, key: Path) -> None:

@@ -41,7 +41,7 @@ def purge_allowances() -> None:
 
 @shared_task(name="core.sweep_media")
 def sweep_media() -> None:
-    """Remove unused uploads, then check a part of the public files."""
+    """Remove unused uploads, then compare a part of the files with the tables."""
     after: int | None = 0
     for _ in range(SWEEPS_MAX):
         if after is not None:
@@ -49,9 +49,13 @@ def sweep_media() -> None:
     while parts.sweep():
         pass
     jobs.sweep_sources()
-    wrong = references.check_public(timezone.now().date())
+    today = timezone.now().date()
+    wrong = references.check_public(today)
     if wrong:
         logger.error("%d pictures were wrongly public; they are private now", wrong)
+    orphans = references.remove_orphans(today)
+    if orphans:
+        logger.warning("%d files of uploads were removed, as no row named them", orphans)
 
 
 @shared_task(name="core.start_conversions")

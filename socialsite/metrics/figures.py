@@ -1,7 +1,10 @@
 """Figures about unfinished work and regular checks, read from the database at each scrape."""
 
+import logging
 from collections.abc import Mapping
+from pathlib import Path
 
+from django.conf import settings
 from prometheus_client import CollectorRegistry, Gauge
 
 from accounts import addresses
@@ -10,11 +13,15 @@ from feeds.discovery.search import drift as search_drift
 from feeds.models import FanOut, FanOutChunk
 from interactions.actions import recount as interactions
 from relations.counters import counts, recount
+from socialsite.core import db
 from socialsite.core.events import relay
 from socialsite.core.media import disk_space
 from socialsite.core.media.videos import failures
 from socialsite.core.media.videos import queries as videos_queries
 from socialsite.core.models import Event
+from socialsite.doctor import backups
+
+logger = logging.getLogger(__name__)
 
 
 def add(registry: CollectorRegistry) -> None:
@@ -44,6 +51,10 @@ def add(registry: CollectorRegistry) -> None:
             "how long ago the oldest IP address should have been erased; 0: none is due",
             addresses.overdue_seconds(),
         ),
+        "socialsite_database_read_only": (
+            "1 while the database refuses writes, as before its disk is full",
+            db.is_read_only(),
+        ),
     }
     _set(registry, figures)
     _count_drift(registry)
@@ -52,6 +63,7 @@ def add(registry: CollectorRegistry) -> None:
     _search_drift(registry)
     _videos(registry)
     _disk(registry)
+    _backup(registry)
 
 
 def _set(registry: CollectorRegistry, figures: Mapping[str, tuple[str, float]]) -> None:
@@ -150,3 +162,25 @@ def _disk(registry: CollectorRegistry) -> None:
     text = "1 while uploads are refused because that is below MEDIA_MIN_FREE_PERCENT"
     refused = Gauge("socialsite_uploads_refused_disk_full", text, registry=registry)
     refused.set(disk_space.is_disk_full())
+
+
+def _backup(registry: CollectorRegistry) -> None:
+    """Add when the newest back-up of this machine was made; nothing before the first one."""
+    try:
+        newest = backups.newest(Path(settings.DATA_DIR))
+    except (OSError, backups.BadStatus) as error:
+        logger.warning("the age of the newest back-up is not known: %s", error)
+        return
+    if newest is None:
+        return
+    figures = {
+        "socialsite_backup_finished_seconds": (
+            "when the newest back-up ended, Unix time",
+            newest.finished_at.timestamp(),
+        ),
+        "socialsite_backup_verified_seconds": (
+            "when it was read back, Unix time; 0: never",
+            newest.verified_at.timestamp() if newest.verified_at else 0,
+        ),
+    }
+    _set(registry, figures)

@@ -264,8 +264,8 @@ def media(site: Site, target: Target, seal: Seal, chosen: Chosen) -> tuple[int, 
     """Copy the uploads that this machine does not have; return their number.
 
     Also returns those that are damaged or missing in the target, with the reason. Some may belong
-    to posts that were deleted since: the nightly sweep of the site removes files that no row refers
-    to.
+    to posts that were deleted since: the site compares its files with the tables over 16 nights and
+    removes those that no row names.
     """
     copied, damaged = 0, []
     missing = making.listed(target, chosen.name)

@@ -47,6 +47,15 @@ def is_retryable(error: BaseException) -> bool:
     return code in RETRYABLE_MYSQL or "database is locked" in str(error)
 
 
+def is_read_only() -> bool:
+    """Return whether the server refuses the writes of this account."""
+    if not is_mysql():
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@global.read_only")
+        return bool(cursor.fetchone()[0])
+
+
 @contextlib.contextmanager
 def spare_write() -> Iterator[None]:
     """Run a write that a read can do without, outside of transactions.

@@ -16,7 +16,7 @@ files are public.
   (`socialsite.pages.media_files`).
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import ClassVar
@@ -42,7 +42,7 @@ SWEEP_STEP = 100
 SPARED = timedelta(days=1)
 # Pictures processed in one transaction.
 STEP = 200
-# The folders of public files are compared with the tables over this many nights.
+# The folders of files are compared with the tables over this many nights.
 NIGHTS = 16
 
 Uses = Callable[[Media], bool]
@@ -219,20 +219,43 @@ def check_public(day: date) -> int:
     Each file is checked every NIGHTS days.
     """
     found = 0
-    for number in range(day.toordinal() % NIGHTS, 256, NIGHTS):
-        names = stored_files.public_names(f"{number:02x}")
-        for start in range(0, len(names), STEP):
-            found += _check(names[start : start + STEP])
+    for names in _tonight(stored_files.public_names, day):
+        pictures = _of(names)
+        wrong = set(names) - public_names(pictures)
+        if wrong:
+            arrange([picture.pk for picture in pictures])
+            for name in wrong - _files(pictures):
+                stored_files.withdraw(name)
+        found += len(wrong)
     return found
 
 
-def _check(names: Sequence[str]) -> int:
-    full = {stored_files.full_name(name) for name in names}
-    pictures = list(Media.objects.filter(name__in=full))
-    wrong = set(names) - public_names(pictures)
-    if wrong:
-        arrange([picture.pk for picture in pictures])
-        known = {name for picture in pictures for name in picture.file_names()}
-        for name in wrong - known:
-            stored_files.withdraw(name)
-    return len(wrong)
+def remove_orphans(day: date) -> int:
+    """Remove those of a part of the files that no row names; return their number.
+
+    Such files come back with a restored back-up, if their posts were deleted after their upload.
+    Each file is checked every NIGHTS days.
+    """
+    removed = 0
+    for names in _tonight(stored_files.old_names, day):
+        for name in set(names) - _files(_of(names)):
+            stored_files.remove(name)
+            removed += 1
+    return removed
+
+
+def _tonight(listed: Callable[[str], list[str]], day: date) -> Iterator[list[str]]:
+    """Yield the names of a part of all folders, STEP at a time."""
+    for number in range(day.toordinal() % NIGHTS, 256, NIGHTS):
+        names = listed(f"{number:02x}")
+        for start in range(0, len(names), STEP):
+            yield names[start : start + STEP]
+
+
+def _of(names: Iterable[str]) -> list[Media]:
+    """Return the pictures and videos that some files belong to."""
+    return list(Media.objects.filter(name__in={stored_files.full_name(name) for name in names}))
+
+
+def _files(pictures: Iterable[Media]) -> set[str]:
+    return {name for picture in pictures for name in picture.file_names()}

@@ -5,10 +5,12 @@ serves the others after it checks the reader (`socialsite.pages.media_files`). B
 links to one file, so creating or removing a link makes a file public or private.
 """
 
+import contextlib
 import logging
 import os
 import re
 import secrets
+import time
 from pathlib import Path
 
 from django.conf import settings
@@ -18,6 +20,8 @@ from socialsite.core.runtime import data_dir
 logger = logging.getLogger(__name__)
 
 PUBLIC = "public"
+# Files are written before their row; a younger one may get it yet.
+OLD_SECONDS = 86_400
 # Names that `pictures.encode`, `videos.uploads` and `videos.captions` create. No other file has
 # an address.
 NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}((-s)?\.(jpg|webp)|-v\.jpg|\.mp4|-[0-9a-f]{8}\.vtt)")
@@ -111,6 +115,19 @@ def public_names(folder: str) -> list[str]:
         return sorted(f"{folder}/{entry}" for entry in os.listdir(public_path(folder)))
     except FileNotFoundError:
         return []
+
+
+def old_names(folder: str) -> list[str]:
+    """Return the names of the files in a folder that are there for a day."""
+    limit, found = time.time() - OLD_SECONDS, []
+    with contextlib.suppress(FileNotFoundError), os.scandir(path_of(folder)) as entries:
+        for entry in entries:
+            name = f"{folder}/{entry.name}"
+            with contextlib.suppress(FileNotFoundError):
+                # A move and a link count: a restored or renamed file may have been written before.
+                if NAME.fullmatch(name) and entry.stat().st_ctime < limit:
+                    found.append(name)
+    return sorted(found)
 
 
 def make_directory(path: Path) -> None:

@@ -317,6 +317,30 @@ def test_the_nightly_check_removes_links_that_should_not_be_public(
 
 # --- removal of files ---------------------------------------------------------------------------
 @pytest.mark.django_db
+def test_the_nightly_check_removes_old_files_without_a_row(
+    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "STEP", 2)
+    item = posted(author, "public")[1]
+    drain()
+    foreign = f"{NOBODYS[:2]}/notes.txt"
+    for name in (NOBODYS, foreign):
+        stored_files.path_of(name).parent.mkdir(parents=True, exist_ok=True)
+        stored_files.path_of(name).touch()
+
+    def removed() -> int:
+        nights = map(date.fromordinal, range(1, 17))
+        return sum(references.remove_orphans(night) for night in nights)
+
+    assert not removed()  # its row may be written yet
+    monkeypatch.setattr(stored_files, "OLD_SECONDS", -60)
+    assert (removed(), removed()) == (1, 0)
+    assert not stored_files.path_of(NOBODYS).exists()
+    assert stored_files.path_of(foreign).exists()
+    assert files_of(item) == [True, True]
+
+
+@pytest.mark.django_db
 def test_the_pictures_of_a_deleted_post_are_removed_by_its_event(author: User, drain: Make) -> None:
     other = upload(author)
     post, item = posted(author, "public", other)
