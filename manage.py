@@ -18,7 +18,12 @@ def main() -> None:
 
     if not SOURCES.intersection(sys.argv[1:2]):
         os.umask(data_dir.UMASK)
-    client.run(sys.argv, execute_from_command_line)
+    try:
+        client.run(sys.argv, execute_from_command_line)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as by `| head`; Python would try to write the rest at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 if __name__ == "__main__":

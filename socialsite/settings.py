@@ -360,13 +360,14 @@ LOGGING = {
     },
     "filters": {
         "one_line": {"()": "socialsite.core.runtime.logs.OneLine"},
+        "outage": {"()": "socialsite.core.runtime.logs.Outage"},
         "sparing": {"()": "socialsite.core.runtime.logs.Sparing"},
     },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": ENV.LOG_FORMAT,
-            "filters": ["one_line", "sparing"],
+            "filters": ["one_line", "outage", "sparing"],
         }
     },
     "root": {"handlers": ["stderr"], "level": "WARNING"},

@@ -81,7 +81,12 @@ def main() -> int:
         if os.geteuid() != 0 and getattr(options, "data_dir", None) is None:
             raise InstallError(f"Only root can do this: sudo site {options.command}")
         with _lock(options), exclusive.ended_by_exception():
-            return run(options)
+            code = run(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # as by `| head`; Python would try to write the rest at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (InstallError, OSError) as error:
         print(f"site: {error}", file=sys.stderr)
         return 1

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from deploy.services.site_processes import HTTP, ROLES, http_answers
-from deploy.site import exclusive, layout, releases, units, web
+from deploy.site import exclusive, layout, releases, settings, units, web
 from deploy.site.machine import InstallError, Machine, run, succeeds
 
 HEALTH_SECONDS = 30
@@ -56,6 +56,7 @@ def start(machine: Machine, *, restart: bool) -> None:
     old = {unit for unit in _units() if restart or _release_of(unit) != release}
     if old and release:
         releases.manage(release, "check")  # a bad setting must not stop what runs
+        _warn_of_unknown_settings(release)
     # Workers first: they understand what new HTTP workers send.
     for role in sorted(ROLES, key=lambda role: role.answers):
         unit = layout.unit_of(role.name)
@@ -74,6 +75,12 @@ def start(machine: Machine, *, restart: bool) -> None:
         machine.run("systemctl", "start", layout.NGINX_UNIT)
     elif machine.files & {layout.NGINX_CONFIG, web.CERTIFICATE, web.KEY}:
         reload_nginx(machine)
+
+
+def _warn_of_unknown_settings(release: Path) -> None:
+    unknown = releases.manage(release, "check_settings", *settings.read(layout.SETTINGS))
+    for line in unknown.splitlines():
+        print(f"Warning: {layout.SETTINGS}: {line}")
 
 
 def _units() -> list[str]:

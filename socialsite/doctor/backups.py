@@ -1,6 +1,7 @@
 """The age of the newest backup: `DATA_DIR/backup.json`, which the backup command writes.
 
-Its form is {"finished_at": "2026-01-31T03:00:00Z", "verified_at": the same or null, "target": "…"}.
+Its form is {"finished_at": "2026-01-31T03:00:00Z", "verified_at": the same or null, "target": "…"},
+with "copied_until": a time, and "is_same_disk": true or false, if they are known.
 """
 
 import json
@@ -16,11 +17,16 @@ class BadStatus(ValueError):
 
 
 class Backup(NamedTuple):
-    """When the newest backup ended, when it was read back (None: never), and where it is."""
+    """When the newest backup ended, when it was read back (None: never), and where it is.
+
+    `copied_until`: the log of later writes is copied up to this time (None: not at all).
+    """
 
     finished_at: datetime
     verified_at: datetime | None
     target: str
+    copied_until: datetime | None = None
+    is_same_disk: bool = False
 
 
 def newest(data_dir: Path) -> Backup | None:
@@ -31,14 +37,19 @@ def newest(data_dir: Path) -> Backup | None:
         return None
     try:
         status = json.loads(text)
-        verified = status.get("verified_at")
         return Backup(
             _time(status["finished_at"]),
-            None if verified is None else _time(verified),
+            _time_or_none(status.get("verified_at")),
             str(status.get("target", "")),
+            _time_or_none(status.get("copied_until")),
+            bool(status.get("is_same_disk")),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadStatus(f"{FILE}: {error!r}") from None
+
+
+def _time_or_none(text: str | None) -> datetime | None:
+    return None if text is None else _time(text)
 
 
 def _time(text: str) -> datetime:

@@ -184,3 +184,7 @@ def _backup(registry: CollectorRegistry) -> None:
         ),
     }
     _set(registry, figures)
+    if newest.copied_until:
+        text = "up to when the log of later writes is copied, Unix time"
+        copied = Gauge("socialsite_backup_copied_until_seconds", text, registry=registry)
+        copied.set(newest.copied_until.timestamp())

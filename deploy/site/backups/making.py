@@ -5,7 +5,7 @@ import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,10 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
         manifest |= {"database": dump.name, "finished": now().isoformat()}
         (work / MANIFEST).write_text(json.dumps(manifest))
         target.put(work / MANIFEST, f"{name}/{MANIFEST}")
-    _report(site, target, manifest)
+    with state.locked():
+        state.times["finished_at"] = manifest["finished"]
+        state.times["verified_at"] = manifest.get("verified") or None
+        _report(site, target, state)
     return name
 
 
@@ -138,6 +141,8 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
         mark.write_text(" ".join([until.isoformat(), *files[-1:]]))
         target.put(mark, f"log/{state.lineage}/{UNTIL}")
         state.written, state.logs = written, files
+        state.times["copied_until"] = until.isoformat()
+        _report(site, target, state)
     return len(missing)
 
 
@@ -271,11 +276,16 @@ def chosen(names: Sequence[str], keep: Keep) -> set[str]:
     return kept
 
 
-def _report(site: Site, target: Target, manifest: Mapping[str, Any]) -> None:
-    """Write what the doctor of the site reads, with the owner of DATA_DIR."""
-    verified = manifest.get("verified") or None
-    known = {"finished_at": manifest["finished"], "verified_at": verified, "target": str(target)}
-    give(site.data_dir / "backup.json", json.dumps(known).encode(), like=site.data_dir)
+def _report(site: Site, target: Target, state: State) -> None:
+    """Write what the doctor and the metrics of the site read, with the owner of DATA_DIR."""
+    known = state.times | {"target": str(target), "is_same_disk": _is_same_disk(site, target)}
+    if "finished_at" in known:  # otherwise an earlier version made the full back-up
+        give(site.data_dir / "backup.json", json.dumps(known).encode(), like=site.data_dir)
+
+
+def _is_same_disk(site: Site, target: Target) -> bool:
+    """Return whether the site and its back-ups are lost together."""
+    return isinstance(target, Folder) and target.path.stat().st_dev == site.data_dir.stat().st_dev
 
 
 def give(path: Path, content: bytes, *, like: Path) -> None:

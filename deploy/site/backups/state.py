@@ -44,6 +44,8 @@ class State:
     logs: list[str] = field(default_factory=list)
     media: set[str] = field(default_factory=set)
     dump: int = 0  # bytes of the last dump
+    # When the last full back-up ended and was read back, and up to when the log is copied.
+    times: dict[str, str | None] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -83,7 +85,7 @@ class State:
         with self.locked():
             found = target.mark()
             if new and found != self.mark:
-                self.mark, self.written, self.logs, self.media = "", "", [], set()
+                self.mark, self.written, self.logs, self.media, self.times = "", "", [], set(), {}
             if self.mark and found != self.mark:
                 raise InstallError(
                     f"{target} is not the place where the earlier back-ups of this site are:"
@@ -121,7 +123,7 @@ class State:
             known, media = shared, self.folder / MEDIA
         self.mark = known.get("mark", "")
         self.written, self.logs = known.get("written", ""), known.get("logs", [])
-        self.dump = known.get("dump", 0)
+        self.dump, self.times = known.get("dump", 0), known.get("times", {})
         self.media = set(media.read_text().splitlines()) if known and media.exists() else set()
 
     def _write(self) -> None:
@@ -133,6 +135,7 @@ class State:
             "written": self.written,
             "logs": self.logs,
             "dump": self.dump,
+            "times": self.times,
         }
         self._replace(self._own / STATE, json.dumps(known))
         shared = json.dumps({"site": self.site, "lineage": self.lineage})

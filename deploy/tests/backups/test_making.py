@@ -13,6 +13,7 @@ from deploy.site.backups.state import State, open_upload
 from deploy.site.backups.targets import Folder
 from deploy.site.machine import InstallError
 from deploy.tests.backups.support import NAME
+from socialsite.doctor import backups
 
 pytestmark = pytest.mark.once
 
@@ -30,6 +31,21 @@ def test_others_cannot_read_a_back_up(site: Site, target: Folder, state: State) 
     for path in (target.path, *target.path.rglob("*")):
         assert not path.stat().st_mode & 0o077, path
     assert not (site.data_dir / "backup.json").stat().st_mode & 0o077
+
+
+def test_the_site_can_read_when_it_was_backed_up(site: Site, target: Folder, state: State) -> None:
+    making.log(site, target, Seal(), state)
+    assert backups.newest(site.data_dir) is None
+    making.full(site, target, Seal(), state, verify=False)
+    full = backups.newest(site.data_dir)
+    assert full is not None
+    assert (full.verified_at, full.target, full.is_same_disk) == (None, str(target), True)
+    making.log(site, target, Seal(), state)
+    later = backups.newest(site.data_dir)
+    assert later is not None
+    assert later.finished_at == full.finished_at
+    assert later.copied_until is not None
+    assert later.copied_until > later.finished_at
 
 
 def test_a_damaged_back_up_is_noticed(site: Site, target: Folder, state: State) -> None:

@@ -1,7 +1,7 @@
 """The two formats of log lines, and filters that keep strangers from flooding the log.
 
 Both formats show the id of the request (`request_ids`). A line break in a message is escaped, so
-that nobody can make up lines; only a traceback of the format `line` has several.
+that nobody can make up lines; a traceback of the format `line` has several, all indented.
 """
 
 import json
@@ -16,6 +16,9 @@ from socialsite.core.runtime import request_ids
 
 # Where the site logs answers of 5xx, and slow ones.
 REQUESTS = "socialsite.requests"
+DATABASE_OUTAGE = "outage of the database"
+# Errors of MySQL's client and server: no connection, or the server ended it, as when it stops.
+UNREACHABLE = (2002, 2003, 2005, 2006, 2013, 1053, 1927)
 LINE = "%(asctime)s %(levelname)s %(request)s %(name)s: %(message)s"
 _BREAKS = {ord(mark): repr(mark)[1:-1] for mark in "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
 
@@ -25,6 +28,10 @@ class Line(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__(LINE)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, with an indented traceback: its texts may be those of a stranger."""
+        return super().format(record).replace("\n", "\n    ")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (name of the library)
         """Return the line without the traceback."""
@@ -77,12 +84,35 @@ class OneLine(logging.Filter):
         return True
 
 
+class Outage(logging.Filter):
+    """Shows the text of the error instead of its traceback while the database does not answer.
+
+    Every request and every task fails then, at whatever statement is its first one.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Pass every record."""
+        error = record.exc_info[1] if record.exc_info else None
+        if _is_outage(error):
+            record.msg, record.args = f"{record.getMessage()}: {error!r}", None
+            record.exc_info = record.exc_text = None
+            record.is_outage = True
+        return True
+
+
+def _is_outage(error: BaseException | None) -> bool:
+    """Return whether an error says that the database cannot be reached or has closed everything."""
+    from django.db import OperationalError  # settings import this module
+
+    return isinstance(error, OperationalError) and error.args[:1] in [(n,) for n in UNREACHABLE]
+
+
 class Sparing(logging.Filter):
     """Limits the records that anybody can cause at will, which are warnings.
 
     They come from requests that Django refuses, from 503 answers that are no unexpected error, and
     from slow requests. The failure behind a 503 is logged as an error of its own, which always
-    passes.
+    passes, unless the database does not answer at all.
     """
 
     AT_MOST, SECONDS = 10, 60
@@ -98,7 +128,8 @@ class Sparing(logging.Filter):
         kind = _kind(record)
         if not kind:
             return True
-        record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+        if kind != DATABASE_OUTAGE:
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
         with self._lock:
             left_out = self._renewed(kind)
             self._seen[kind] += 1
@@ -120,6 +151,8 @@ class Sparing(logging.Filter):
 
 def _kind(record: logging.LogRecord) -> str:
     """Return the kind of a record; "" for kinds that always pass."""
+    if hasattr(record, "is_outage"):
+        return DATABASE_OUTAGE
     if record.name.startswith("django.security."):
         return record.name
     status = getattr(record, "status_code", 0)

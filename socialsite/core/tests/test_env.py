@@ -272,3 +272,13 @@ def test_make_key_prints_a_key_of_pushes(capsys) -> None:
     call_command("make_key", kind="vapid")
     text = capsys.readouterr().out.strip()
     assert vapid.read(text) == text
+
+
+def test_a_misspelt_setting_is_named_with_the_right_one(capsys) -> None:
+    known = ("SITE_NAME", "BUDGET_SIGN_UP", "OTEL_TRACES_SAMPLER", "TZ")
+    call_command("check_settings", *known, "SITE_NMAE", "site_url", "FROBNICATE")
+    assert capsys.readouterr().out.splitlines() == [
+        "SITE_NMAE is no setting of the site, and changes nothing; did you mean SITE_NAME?",
+        "site_url is no setting of the site, and changes nothing; did you mean SITE_URL?",
+        "FROBNICATE is no setting of the site, and changes nothing",
+    ]

@@ -28,6 +28,7 @@ from socialsite.doctor.findings import Finding, error, ok, unknown, warning
 CLOCK_SECONDS = 2.0
 FEW_PERCENT, LEAST_PERCENT = 15, 5
 BACKUP_OLD, BACKUP_TOO_OLD = timedelta(hours=26), timedelta(days=7)
+LOG_OLD = timedelta(hours=1)
 PYTHON_MIN = (3, 11)
 MARIADB_MIN, MYSQL_MIN, REDIS_MIN = (10, 11), (8, 0), (7, 0)
 LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)(.*)$", re.M)
@@ -167,6 +168,16 @@ def backup() -> Iterator[Finding]:
         yield warning(
             _("The newest backup was never read back."),
             _("Let the backup command verify it: a backup that cannot be read is none."),
+        )
+    if found.copied_until and datetime.now(UTC) - found.copied_until > LOG_OLD:
+        yield warning(
+            _("Writes since %s are in no backup.") % f"{found.copied_until:%F %T} UTC",
+            _("The log should be copied every minute: `journalctl -u socialsite-backup-log`."),
+        )
+    if found.is_same_disk:
+        yield warning(
+            _("The backups lie on the disk of the site, and are lost with it (%s).") % found.target,
+            _("Let them go to another machine: TARGET in /etc/socialsite/backup.env."),
         )
 
 

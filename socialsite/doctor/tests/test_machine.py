@@ -69,13 +69,14 @@ def test_the_directory_of_a_database_on_this_machine_is_known() -> None:
 
 
 # --- backup -------------------------------------------------------------------------------------
-def backed_up(folder: Path, age: timedelta, *, verified: bool = True) -> None:
+def backed_up(folder: Path, age: timedelta, *, verified: bool = True, **more: Any) -> None:
     """Write the status of a backup as the backup command does."""
     finished = (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%SZ")
     status = {
         "finished_at": finished,
         "verified_at": finished if verified else None,
         "target": "/mnt/backup",
+        **more,
     }
     (folder / backups.FILE).write_text(json.dumps(status))
 
@@ -101,6 +102,19 @@ def test_no_backup_and_an_unread_one_are_warnings(settings: Any, tmp_path: Path)
     assert "No backup was ever made" in texts(machine.backup(), WARNING)
     backed_up(tmp_path, timedelta(hours=1), verified=False)
     assert "never read back" in texts(machine.backup(), WARNING)
+
+
+def test_a_log_that_is_not_copied_and_backups_on_the_same_disk_are_warnings(
+    settings: Any, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    now = datetime.now(UTC)
+    backed_up(tmp_path, timedelta(hours=3), copied_until=now.isoformat(), is_same_disk=False)
+    assert worst(machine.backup()) == OK
+    long_ago = (now - timedelta(hours=2)).isoformat()
+    backed_up(tmp_path, timedelta(hours=3), copied_until=long_ago, is_same_disk=True)
+    assert "are in no backup" in texts(machine.backup(), WARNING)
+    assert "lost with it (/mnt/backup)" in texts(machine.backup(), WARNING)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"finished_at": 5}', '{"finished_at": "x"}'])

@@ -86,7 +86,6 @@ def spans_of(bodies: list[bytes]) -> list[Any]:
     ]
 
 
-@pytest.mark.skipif(not tracing.is_installed(), reason="needs requirements/lock/otel.txt")
 def test_a_request_and_its_task_are_one_trace(
     receiver: tuple[str, list[bytes]], tmp_path: Path
 ) -> None:
@@ -129,5 +128,5 @@ def test_a_check_says_which_packages_are_missing(
         call_command("check")  # an update must not fail
         tracing.start()
         assert not spans.is_on()
-    elif tracing.is_installed():
-        call_command("check")
+    else:
+        call_command("check", fail_level="WARNING")

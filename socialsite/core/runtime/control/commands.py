@@ -37,6 +37,7 @@ _SITE = (
 # `serve` takes the lock itself.
 _OWN = (
     "check",
+    "check_settings",
     "collectstatic",
     "compilemessages",
     "diffsettings",

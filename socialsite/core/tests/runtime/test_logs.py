@@ -4,16 +4,18 @@ import io
 import json
 import logging
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 from django.test import Client
 
 from socialsite.core.runtime import logs, redaction, request_ids
-from socialsite.core.runtime.logs import Json, Line, Sparing
+from socialsite.core.runtime.logs import Json, Line, Outage, Sparing
 
 pytestmark = pytest.mark.once
 
@@ -60,6 +62,32 @@ def test_errors_all_pass_as_they_are(name: str, extra: dict[str, Any]) -> None:
 
 
 @pytest.mark.django_db
+def failed(error: Exception) -> logging.LogRecord:
+    try:
+        raise error
+    except Exception:
+        return record("socialsite.core.http.api", exc_info=sys.exc_info())
+
+
+def test_while_the_database_is_away_ten_lines_a_minute_tell_it_and_no_traceback() -> None:
+    outage, sparing = Outage(), Sparing()
+    sent = [failed(OperationalError(2002, "Can't connect")) for _ in range(50)]
+    assert sum(outage.filter(one) and sparing.filter(one) for one in sent) == 10
+    assert {one.levelname for one in sent} == {"ERROR"}
+    assert (
+        Line().format(sent[0]).endswith('something here: OperationalError(2002, "Can\'t connect")')
+    )
+    other = failed(OperationalError(1205, "Lock wait timeout"))
+    assert outage.filter(other)
+    assert sparing.filter(other)
+    assert "Traceback" in Line().format(other)
+
+
+def test_a_traceback_cannot_look_like_other_lines() -> None:
+    text = Line().format(failed(ValueError("a name\n2026-01-01 00:00:00,000 INFO - made up")))
+    assert [line for line in text.splitlines()[1:] if not line.startswith("    ")] == []
+
+
 def test_a_flood_of_wrong_hosts_leaves_few_lines() -> None:
     logging_of_site: Any = settings.LOGGING
     names = logging_of_site["handlers"]["stderr"]["filters"]
@@ -131,7 +159,7 @@ def test_text_is_one_line_for_each_message(written: Callable[..., list[str]]) ->
     )
     assert found[1].endswith("some.formats: half a pair \\ud800")
     assert found[2].endswith("some.formats: a failure")
-    assert found[3].startswith("Traceback")
+    assert found[3].startswith("    Traceback")
     assert found[-2] == "ValueError: password=[redacted]"
     assert found[-1].endswith(" WARNING - some.formats: no request")
 
