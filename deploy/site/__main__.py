@@ -7,12 +7,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from deploy.site import exclusive, installing, releases, running, settings, web
+from deploy.site import exclusive, installing, layout, releases, running, settings, web
 from deploy.site.backups import commands
 from deploy.site.machine import InstallError, Machine
 
 # Their options are those of management commands.
 PASSED_ON = ("manage", "shell", "doctor")
+NEXT = f"""\
+Next: site manage createsuperuser   makes the first member of staff
+      site doctor                   says what is left to do, such as mail
+      {layout.BACKUP}   where back-ups go; now: a folder on this disk
+      docs/operations.md            has everything else"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,7 +76,8 @@ def _add_backups(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
 
 def main() -> int:
     """Run the command that the command line names."""
-    options, words = parser().parse_known_args()
+    arguments = ["--help"] if sys.argv[1:] in ([], ["help"]) else sys.argv[1:]
+    options, words = parser().parse_known_args(arguments)
     if words and options.command not in PASSED_ON:
         parser().error(f"unrecognized arguments: {' '.join(words)}")
     options.words = [*getattr(options, "words", []), *words]
@@ -88,11 +94,16 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (InstallError, OSError) as error:
-        print(f"site: {error}", file=sys.stderr)
-        return 1
+        return _failed(f"site: {error}", 1)
     except KeyboardInterrupt:
-        print("site: ended before it was done", file=sys.stderr)
-        return 130
+        return _failed("site: ended before it was done", 130)
+
+
+def _failed(text: str, code: int) -> int:
+    """Print an error, in a unit of systemd with its level, and return the exit code."""
+    level = "<3>" if "JOURNAL_STREAM" in os.environ else ""
+    print("\n".join(f"{level}{line}" for line in text.splitlines()), file=sys.stderr)
+    return code
 
 
 def _lock(options: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
@@ -118,7 +129,13 @@ def run(options: argparse.Namespace) -> int:
         case "install" if options.check:
             installing.chosen(options)
         case "install":
-            return _report(installing.install(options), "The site is at")
+            is_first = releases.current() is None
+            machine = installing.install(options)
+            if not machine.changes:
+                print("Nothing was changed.")
+            print(f"The site is at {web.stored().url}/")
+            if is_first:
+                print(NEXT)
         case "status":
             lines, well = running.status()
             print("\n".join([f"address  {web.stored().url}/", *lines]))
@@ -141,13 +158,6 @@ def run(options: argparse.Namespace) -> int:
         case "manage" | "shell" | "doctor":
             first = [] if options.command == "manage" else [options.command]
             _manage([*first, *options.words] or ["help"])
-    return 0
-
-
-def _report(machine: Machine, text: str) -> int:
-    if not machine.changes:
-        print("Nothing was changed.")
-    print(f"{text} {web.stored().url}/")
     return 0
 
 

@@ -9,12 +9,20 @@ import os
 import pwd
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 
 class InstallError(Exception):
     """The machine cannot be changed as asked; the text says why, and what to do."""
+
+
+class CommandError(InstallError):
+    """A command failed; `output` is what it said."""
+
+    def __init__(self, command: Sequence[str], code: int, output: str) -> None:
+        self.output = output
+        super().__init__(f"`{' '.join(command)}` ended with {code}:\n{output}")
 
 
 class Machine:
@@ -23,10 +31,22 @@ class Machine:
     def __init__(self) -> None:
         self.changes: list[str] = []
         self.files: set[Path] = set()  # written in this run
+        self._is_quiet = False
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Print no changes meanwhile: they are steps of one that is printed."""
+        self._is_quiet = True
+        try:
+            yield
+        finally:
+            self._is_quiet = False
 
     def changed(self, text: str) -> None:
         """Report one change."""
         self.changes.append(text)
+        if self._is_quiet:
+            return
         with contextlib.suppress(OSError):  # a closed terminal must not stop the work halfway
             print(f"  {text}", flush=True)
 
@@ -122,8 +142,7 @@ def run(
         command, cwd=cwd, env=env, input=stdin, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        output = f"{done.stdout}{done.stderr}".strip()
-        raise InstallError(f"`{' '.join(command)}` ended with {done.returncode}:\n{output}")
+        raise CommandError(command, done.returncode, f"{done.stdout}{done.stderr}".strip())
     return done.stdout
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deploy.services.site_processes import HTTP, ROLES, http_answers
 from deploy.site import exclusive, layout, releases, settings, units, web
-from deploy.site.machine import InstallError, Machine, run, succeeds
+from deploy.site.machine import CommandError, InstallError, Machine, run, succeeds
 
 HEALTH_SECONDS = 30
 # Requests that a worker has when nginx sends it no more, are answered within this time.
@@ -55,8 +55,7 @@ def start(machine: Machine, *, restart: bool) -> None:
     release = releases.current()
     old = {unit for unit in _units() if restart or _release_of(unit) != release}
     if old and release:
-        releases.manage(release, "check")  # a bad setting must not stop what runs
-        _warn_of_unknown_settings(release)
+        _check_settings(release)  # a bad setting must not stop what runs
     # Workers first: they understand what new HTTP workers send.
     for role in sorted(ROLES, key=lambda role: role.answers):
         unit = layout.unit_of(role.name)
@@ -77,10 +76,20 @@ def start(machine: Machine, *, restart: bool) -> None:
         reload_nginx(machine)
 
 
-def _warn_of_unknown_settings(release: Path) -> None:
-    unknown = releases.manage(release, "check_settings", *settings.read(layout.SETTINGS))
-    for line in unknown.splitlines():
-        print(f"Warning: {layout.SETTINGS}: {line}")
+def _check_settings(release: Path) -> None:
+    """Raise InstallError if the site cannot work with its settings; warn of misspelt ones."""
+    try:
+        releases.manage(release, "check")
+        names = settings.read(layout.SETTINGS)
+        warnings = releases.manage(release, "check_settings", *names).splitlines()
+    except CommandError as error:
+        raise InstallError(
+            f"Nothing was restarted, as the settings in {layout.SETTINGS} are wrong:\n"
+            f"{error.output}"
+        ) from None
+    warnings += [f"this line is no NAME=value: {line}" for line in settings.odd(layout.SETTINGS)]
+    for text in warnings:
+        print(f"Warning: {layout.SETTINGS}: {text}")
 
 
 def _units() -> list[str]:
@@ -96,21 +105,30 @@ def _release_of(unit: str) -> Path | None:
         return None
 
 
+def _started(unit: str) -> float:
+    """Return when a unit was started, Unix time; 0 if it does not run."""
+    shown = run("systemctl", "show", "--timestamp=unix", "-P", "InactiveExitTimestamp", unit)
+    return float(shown.strip().removeprefix("@") or 0) if is_active(unit) else 0
+
+
 def _replace_http(machine: Machine, name: str) -> None:
     """Start an HTTP worker again, which gets no requests meanwhile."""
     reached = web.stored()
     served = is_active(layout.NGINX_UNIT)
     if served:
-        web.configure(machine, reached, without=name)
-        reload_nginx(machine)
-        time.sleep(DRAIN_SECONDS)
-        # Now, so that whatever happens to this machine or to this process, the next nginx has both.
-        web.configure(machine, reached)
+        with machine.quiet():
+            web.configure(machine, reached, without=name)
+            reload_nginx(machine)
+            time.sleep(DRAIN_SECONDS)
+            # Now, so that whatever happens to this machine or to this command, the next nginx has
+            # both.
+            web.configure(machine, reached)
     try:
         machine.run("systemctl", "restart", layout.unit_of(name))
     finally:
-        if served:
-            reload_nginx(machine)
+        with machine.quiet():
+            if served:
+                reload_nginx(machine)
 
 
 def stop(machine: Machine) -> None:
@@ -179,6 +197,9 @@ def _unfinished(release: Path | None) -> list[str]:
         for unit in _units()
         if (found := _release_of(unit)) not in (None, release)
     ]
+    changed = layout.SETTINGS.stat().st_mtime
+    if any(0 < _started(layout.unit_of(role.name)) < changed for role in ROLES):
+        lines.append(f"{layout.SETTINGS} was changed since the start: run `site reload`")
     wanted = web.configuration(web.stored())
     if not layout.NGINX_CONFIG.exists() or layout.NGINX_CONFIG.read_text() != wanted:
         lines.append(f"{layout.NGINX_CONFIG} is not what the site needs: run `site reload`")

@@ -58,12 +58,26 @@ def read(path: Path) -> dict[str, str]:
     """Return the values of a file of settings as systemd reads them; none if there is no file."""
     values = {}
     for line in path.read_text().splitlines() if path.exists() else ():
-        if (found := LINE.fullmatch(line)) and not line.lstrip().startswith(("#", ";")):
+        if (found := LINE.fullmatch(line)) and not _is_comment(line):
             value = found[2].strip()
             if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
                 value = value[1:-1]
             values[found[1]] = value
     return values
+
+
+def odd(path: Path) -> list[str]:
+    """Return the lines of a file of settings that are neither values nor comments."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [
+        line
+        for line in lines
+        if line.strip() and not LINE.fullmatch(line) and not _is_comment(line)
+    ]
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(("#", ";"))
 
 
 def set_values(machine: Machine, path: Path, wanted: Mapping[str, str], new: str = "") -> None:

@@ -145,6 +145,8 @@ ConditionPathExists=!{guard_mark}
 [Service]
 Type=oneshot
 ExecStart={command} backup{option}
+# The one of each minute says nothing as long as it works; it marks its errors.
+LogLevelMax={log_level}
 Nice=10
 IOSchedulingClass=idle
 NoNewPrivileges=yes
@@ -220,6 +222,7 @@ def write(machine: Machine) -> None:
             title=title,
             command=layout.COMMAND,
             option=option,
+            log_level="notice" if option else "debug",
             restoring=layout.RESTORING,
             guard_mark=layout.GUARD_MARK,
         )

@@ -45,11 +45,23 @@ def backup(options: argparse.Namespace) -> int:
     with _alone(options), known.alone():
         if options.data_dir is None:
             _require_whole_data()
+        with known.locked():
+            is_first = not known.times
         name = making.full(site, target, seal, known, verify=not options.no_verify)
-        print(f"{name} in {target}")
+        print(f"{name} in {target}, {_quality(seal, known)}")
+        if is_first and (others := known.others()):
+            print(f"Earlier back-ups, with keys, stay until you delete them: {', '.join(others)}")
         for old in making.forget(target, _keep(), known):
             print(f"{old} deleted")
     return 0
+
+
+def _quality(seal: Seal, known: State) -> str:
+    """Return how good the newest full back-up is, for the operator."""
+    sealed = "encrypted" if seal.recipient else "not encrypted"
+    if known.times.get("verified_at"):
+        return f"{sealed}, restored into a scratch database for a check"
+    return f"{sealed}, not checked" + (" (needs --identity FILE)" if seal.recipient else "")
 
 
 def _require_whole_data() -> None:

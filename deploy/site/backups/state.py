@@ -108,6 +108,12 @@ class State:
                 self._replace(path, json.dumps({"mark": mark}))
                 (path.parent / MEDIA).unlink(missing_ok=True)
 
+    def others(self) -> list[str]:
+        """Return the other targets that have back-ups of this machine, as far as it knows."""
+        known = [_known(path) for path in sorted(self.folder.glob(f"targets/*/{STATE}"))]
+        names = [str(one.get("target", "")) for one in known if one.get("times")]
+        return [name for name in names if name != self.target]
+
     @property
     def _own(self) -> Path:
         """The folder with what belongs to the target."""

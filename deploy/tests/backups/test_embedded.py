@@ -73,3 +73,24 @@ def test_a_running_embedded_site_is_not_restored(data_dir: Path, target: Folder)
         assert after.lineage != lineage
     manifest = restoring.choose(target, Seal(), None).manifest
     assert manifest["host"].endswith(f":{data_dir}")
+
+
+def test_the_command_says_how_good_a_back_up_is_and_where_others_are(
+    data_dir: Path, tmp_path: Path, target: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(sqlite3.connect(data_dir / "db.sqlite3")) as database:
+        database.execute("CREATE TABLE post (id INTEGER PRIMARY KEY)")
+    (tmp_path / "second").mkdir()
+
+    def said(*words: str) -> list[str]:
+        words = ("backup", "--data-dir", str(data_dir), *words)
+        assert commands.backup(parser().parse_args(words)) == 0
+        return [line.partition(" in ")[2] or line for line in capsys.readouterr().out.splitlines()]
+
+    checked = "restored into a scratch database for a check"
+    assert said("--target", str(target)) == [f"{target}, not encrypted, {checked}"]
+    second = str(tmp_path / "second")
+    assert said("--target", second, "--no-verify") == [
+        f"{second}, not encrypted, not checked",
+        f"Earlier back-ups, with keys, stay until you delete them: {target}",
+    ]

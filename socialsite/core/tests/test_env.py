@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
@@ -272,6 +273,14 @@ def test_make_key_prints_a_key_of_pushes(capsys) -> None:
     call_command("make_key", kind="vapid")
     text = capsys.readouterr().out.strip()
     assert vapid.read(text) == text
+
+
+def test_a_site_that_would_accept_no_request_is_refused(settings) -> None:
+    settings.SITE_URL, settings.ALLOWED_HOSTS = "https://social.example:8443", ["other.example"]
+    with pytest.raises(CommandError, match="of SITE_URL is missing"):
+        call_command("check_settings")
+    settings.ALLOWED_HOSTS = [".example"]
+    call_command("check_settings")
 
 
 def test_a_misspelt_setting_is_named_with_the_right_one(capsys) -> None:

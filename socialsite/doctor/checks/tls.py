@@ -42,7 +42,11 @@ def tls(trust: ssl.SSLContext | None = None) -> Iterator[Finding]:
             yield error(
                 _("Browsers refuse the certificate of %(host)s: %(reason)s.")
                 % {"host": host, "reason": reason.verify_message},
-                _("Renew the certificate, for this name and with its whole chain."),
+                _(
+                    "Renew the certificate, for this name and with its whole chain. If it is of an"
+                    " authority of your own, let this machine trust that"
+                    " (`update-ca-certificates`)."
+                ),
             )
             return
         except OSError as reason:

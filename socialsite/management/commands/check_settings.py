@@ -1,9 +1,12 @@
-"""`manage.py check_settings NAME …`: which of these names are no settings of the site."""
+"""`manage.py check_settings NAME …`: whether a site can work with its settings."""
 
 import difflib
 from typing import Any
+from urllib.parse import urlsplit
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.http.request import split_domain_port, validate_host
 
 from socialsite.core.rate_limits import budgets
 from socialsite.env import Env
@@ -14,9 +17,12 @@ OTHERS = frozenset({"LANG", "TZ", "PATH", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY
 
 
 class Command(BaseCommand):
-    """Prints a line for each unknown name: a misspelt setting would silently have its default."""
+    """Fails if no request would be accepted, and prints a line for each unknown name.
 
-    help = "Say which names are no settings, with the most similar one that is."
+    A misspelt setting would silently have its default.
+    """
+
+    help = "Check ALLOWED_HOSTS, and say which of these names are no settings."
     requires_system_checks = ()
     requires_migrations_checks = False
 
@@ -25,7 +31,12 @@ class Command(BaseCommand):
         parser.add_argument("names", nargs="*")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Compare the names with those that the site reads."""
+        """Compare the host of SITE_URL, and the names with those that the site reads."""
+        host = urlsplit(settings.SITE_URL).netloc.rpartition("@")[2]
+        if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+            raise CommandError(
+                f"ALLOWED_HOSTS: {host} of SITE_URL is missing: no request is accepted"
+            )
         known = {*Env.model_fields, *(row.variable for row in budgets.TABLE.values())}
         for name in options["names"]:
             if name in known | OTHERS or name.startswith(FOREIGN):

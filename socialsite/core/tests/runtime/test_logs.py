@@ -160,7 +160,7 @@ def test_text_is_one_line_for_each_message(written: Callable[..., list[str]]) ->
     assert found[1].endswith("some.formats: half a pair \\ud800")
     assert found[2].endswith("some.formats: a failure")
     assert found[3].startswith("    Traceback")
-    assert found[-2] == "ValueError: password=[redacted]"
+    assert found[-2] == "    ValueError: password=[redacted]"
     assert found[-1].endswith(" WARNING - some.formats: no request")
 
 
