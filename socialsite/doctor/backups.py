@@ -17,7 +17,7 @@ class BadStatus(ValueError):
 
 
 class Backup(NamedTuple):
-    """When the newest backup ended, when it was read back (None: never), and where it is.
+    """When the newest backup ended, when one was read back (None: never), and where it is.
 
     `copied_until`: the log of later writes is copied up to this time (None: not at all).
     """

@@ -179,7 +179,7 @@ def _backup(registry: CollectorRegistry) -> None:
             newest.finished_at.timestamp(),
         ),
         "socialsite_backup_verified_seconds": (
-            "when it was read back, Unix time; 0: never",
+            "when one was read back, Unix time; 0: never",
             newest.verified_at.timestamp() if newest.verified_at else 0,
         ),
     }

@@ -48,7 +48,8 @@ def backup(options: argparse.Namespace) -> int:
         with known.locked():
             is_first = not known.times
         name = making.full(site, target, seal, known, verify=not options.no_verify)
-        print(f"{name} in {target}, {_quality(seal, known)}")
+        is_checked = not options.no_verify and making.can_verify(seal)
+        print(f"{name} in {target}, {_quality(seal, is_checked=is_checked)}")
         if is_first and (others := known.others()):
             print(f"Earlier back-ups, with keys, stay until you delete them: {', '.join(others)}")
         for old in making.forget(target, _keep(), known):
@@ -56,10 +57,10 @@ def backup(options: argparse.Namespace) -> int:
     return 0
 
 
-def _quality(seal: Seal, known: State) -> str:
+def _quality(seal: Seal, *, is_checked: bool) -> str:
     """Return how good the newest full back-up is, for the operator."""
     sealed = "encrypted" if seal.recipient else "not encrypted"
-    if known.times.get("verified_at"):
+    if is_checked:
         return f"{sealed}, restored into a scratch database for a check"
     return f"{sealed}, not checked" + (" (needs --identity FILE)" if seal.recipient else "")
 

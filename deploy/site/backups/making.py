@@ -5,6 +5,7 @@ import json
 import os
 import tarfile
 import tempfile
+import time
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,12 +61,7 @@ def now() -> datetime.datetime:
 
 def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) -> str:
     """Make a full back-up and return its name. It is complete once it has its manifest."""
-    state.recognize(target)
-    if isinstance(site.database, Server) and goes_back(state.written, site.database.position()):
-        state.begin_again(state.site)
-    _room_for_dump(site, state)
-    begun = now()
-    name = f"full/{begun.strftime(STAMP)}"
+    begun, name = _begin(site, target, seal, state)
     manifest: dict[str, Any] = {"format": FORMAT, "begun": begun.isoformat()}
     with work_directory() as work:
         dump = work / f"database{seal.suffix}"
@@ -105,7 +101,7 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
         target.put(work / MANIFEST, f"{name}/{MANIFEST}")
     with state.locked():
         state.times["finished_at"] = manifest["finished"]
-        state.times["verified_at"] = manifest.get("verified") or None
+        state.times["verified_at"] = manifest.get("verified") or state.times.get("verified_at")
         _report(site, target, state)
     return name
 
@@ -170,13 +166,33 @@ def copy_media(site: Site, target: Target, seal: Seal, state: State) -> None:
             state.media.add(name)
 
 
+def _begin(site: Site, target: Target, seal: Seal, state: State) -> tuple[datetime.datetime, str]:
+    """Look at everything that can be known before; return the time and the name of a back-up."""
+    state.recognize(target)
+    seal.prove()
+    if isinstance(site.database, Server) and goes_back(state.written, site.database.position()):
+        state.begin_again(state.site)
+    _room_for_dump(site, state)
+    while True:
+        begun = now()
+        name = f"full/{begun.strftime(STAMP)}"
+        if not list(target.names(name)):
+            return begun, name
+        time.sleep(0.1)  # one of the same second
+
+
+def can_verify(seal: Seal) -> bool:
+    """Return whether this machine can open what it seals."""
+    return bool(seal.identity) or not seal.recipient
+
+
 def _verified(site: Site, dump: Path, seal: Seal) -> str:
     """Restore a dump into a scratch database, look at it, and return the time.
 
     Raises InstallError if it is damaged. A sealed dump is opened with the private key if the
     machine has it; without it, only its size says something, and "" is returned.
     """
-    if seal.recipient and not seal.identity:
+    if not can_verify(seal):
         return ""
     opening = seal.opening(dump.name)
     if isinstance(site.database, Server):

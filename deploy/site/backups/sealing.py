@@ -63,6 +63,22 @@ class Seal:
             return [["gpg", "--batch", "--quiet", "--decrypt"], UNZSTD]
         return [UNZSTD]
 
+    def prove(self) -> None:
+        """Raise InstallError if the private key is there and is not that of the recipient."""
+        if not (self.recipient and self.identity):
+            return
+        with work_directory() as work:
+            plain, sealed = work / "plain", work / f"sealed{self.suffix}"
+            plain.write_text("proof")
+            flow(self.closing(), source=plain, target=sealed)
+            try:
+                flow(self.opening(sealed.name), source=sealed)
+            except DamagedError as error:
+                raise InstallError(
+                    f"The key of {self.identity} does not open what is encrypted for"
+                    f" {self.recipient}, so nothing was backed up:\n{error}"
+                ) from None
+
 
 def flow(
     programs: Sequence[Sequence[str]],

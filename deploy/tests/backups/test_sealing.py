@@ -14,6 +14,7 @@ from deploy.site.backups.state import State
 from deploy.site.backups.targets import Folder
 from deploy.site.machine import InstallError
 from deploy.tests.backups.support import NAME, apply, insert, posts, restore
+from socialsite.doctor import backups
 
 pytestmark = pytest.mark.once
 
@@ -33,6 +34,16 @@ def test_a_back_up_for_a_key_needs_its_private_half(
     assert chosen.manifest["verified"] == ""  # this machine cannot read it
     other = Seal(age_key.recipient, str(tmp_path / "other.txt"))
     subprocess.run(["age-keygen", "-o", other.identity], check=True, capture_output=True)
+    with pytest.raises(InstallError, match="nothing was backed up"):
+        making.full(site, target, other, state, verify=True)
+    making.full(site, target, age_key, state, verify=True)
+    checked = backups.newest(site.data_dir)
+    making.full(site, target, public, state, verify=True)
+    later = backups.newest(site.data_dir)
+    assert checked is not None
+    assert later is not None
+    assert later.finished_at > checked.finished_at
+    assert later.verified_at == checked.verified_at is not None
     for seal, text in ((public, "--identity"), (other, "no identity matched")):
         with pytest.raises(InstallError, match=text):
             apply(site, target, seal, chosen)

@@ -28,7 +28,7 @@ from socialsite.doctor.findings import Finding, error, ok, unknown, warning
 CLOCK_SECONDS = 2.0
 FEW_PERCENT, LEAST_PERCENT = 15, 5
 BACKUP_OLD, BACKUP_TOO_OLD = timedelta(hours=26), timedelta(days=7)
-LOG_OLD = timedelta(hours=1)
+LOG_OLD, CHECK_OLD = timedelta(hours=1), timedelta(days=8)
 PYTHON_MIN = (3, 11)
 MARIADB_MIN, MYSQL_MIN, REDIS_MIN = (10, 11), (8, 0), (7, 0)
 LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)(.*)$", re.M)
@@ -164,10 +164,13 @@ def backup() -> Iterator[Finding]:
         yield warning(_("The newest backup is from the future."), _("Correct the clocks."))
     else:
         yield ok(text)
-    if found.verified_at is None:
+    if found.verified_at is None or datetime.now(UTC) - found.verified_at > CHECK_OLD:
         yield warning(
-            _("The newest backup was never read back."),
-            _("Let the backup command verify it: a backup that cannot be read is none."),
+            _("No backup of the last %d days was read back.") % CHECK_OLD.days,
+            _(
+                "A backup that cannot be read is none. An encrypted one needs the private key for"
+                " a moment: `site backup --identity FILE`."
+            ),
         )
     if found.copied_until and datetime.now(UTC) - found.copied_until > LOG_OLD:
         yield warning(

@@ -101,7 +101,7 @@ def test_no_backup_and_an_unread_one_are_warnings(settings: Any, tmp_path: Path)
     settings.DATA_DIR = tmp_path
     assert "No backup was ever made" in texts(machine.backup(), WARNING)
     backed_up(tmp_path, timedelta(hours=1), verified=False)
-    assert "never read back" in texts(machine.backup(), WARNING)
+    assert "of the last 8 days was read back" in texts(machine.backup(), WARNING)
 
 
 def test_a_log_that_is_not_copied_and_backups_on_the_same_disk_are_warnings(
