@@ -114,10 +114,16 @@ def test_metrics_are_for_scrapers_with_the_token(stack: Stack) -> None:
 
 
 def scrape(stack: Stack) -> dict[str, float]:
-    """Return the samples of `/metrics`."""
+    """Return the samples of `/metrics`; each is there once, whichever processes answered before."""
     answer = ask(stack, "/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
-    lines = (line for line in answer.body.decode().splitlines() if not line.startswith("#"))
-    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+    lines = answer.body.decode().splitlines()
+    rows = [line.rsplit(" ", 1) for line in lines if not line.startswith("#")]
+    found = {name: float(value) for name, value in rows}
+    assert len(found) == len(rows)
+    types = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+    assert len(types) == len(set(types))
+    assert not [name for name in found if "pid=" in name]
+    return found
 
 
 def test_metrics_are_those_of_all_processes_whoever_answers(stack: Stack) -> None:

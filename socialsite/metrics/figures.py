@@ -1,11 +1,16 @@
-"""Figures about unfinished work and regular checks, read from the database at each scrape."""
+"""Figures about unfinished work and regular checks, read from the database at each scrape.
+
+They are no instruments (`core.telemetry.instruments`): a process would keep those in its file, and
+go on showing what it once read.
+"""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from django.conf import settings
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
 
 from accounts import addresses
 from feeds.audit import verify
@@ -24,70 +29,78 @@ from socialsite.doctor import backups
 logger = logging.getLogger(__name__)
 
 
-def add(registry: CollectorRegistry) -> None:
-    """Read all figures and add them to a registry."""
-    figures = {
-        "socialsite_event_lag_seconds": (
-            "age of the oldest event that is not delivered",
-            relay.lag_ms() / 1000,
-        ),
-        "socialsite_events_waiting": (
-            "events that are not delivered",
-            Event.objects.filter(dead=False).count(),
-        ),
-        "socialsite_events_dead": (
-            "events that failed too often and wait for a person",
-            Event.objects.filter(dead=True).count(),
-        ),
-        "socialsite_fanouts_open": (
-            "posts that are not in all inboxes yet",
-            FanOut.objects.filter(state__lt=FanOut.State.DONE).count(),
-        ),
-        "socialsite_fanout_chunks_open": (
-            "chunks of fan-outs that are not delivered",
-            FanOutChunk.objects.filter(done=False).count(),
-        ),
-        "socialsite_ip_addresses_overdue_seconds": (
-            "how long ago the oldest IP address should have been erased; 0: none is due",
-            addresses.overdue_seconds(),
-        ),
-        "socialsite_database_read_only": (
-            "1 while the database refuses writes, as before its disk is full",
-            db.is_read_only(),
-        ),
-    }
-    _set(registry, figures)
-    _count_drift(registry)
-    _interaction_drift(registry)
-    _feed_differences(registry)
-    _search_drift(registry)
-    _videos(registry)
-    _disk(registry)
-    _backup(registry)
+def collect() -> Iterator[Metric]:
+    """Read all figures."""
+    yield from _gauges(
+        {
+            "socialsite_event_lag_seconds": (
+                "age of the oldest event that is not delivered",
+                relay.lag_ms() / 1000,
+            ),
+            "socialsite_events_waiting": (
+                "events that are not delivered",
+                Event.objects.filter(dead=False).count(),
+            ),
+            "socialsite_events_dead": (
+                "events that failed too often and wait for a person",
+                Event.objects.filter(dead=True).count(),
+            ),
+            "socialsite_fanouts_open": (
+                "posts that are not in all inboxes yet",
+                FanOut.objects.filter(state__lt=FanOut.State.DONE).count(),
+            ),
+            "socialsite_fanout_chunks_open": (
+                "chunks of fan-outs that are not delivered",
+                FanOutChunk.objects.filter(done=False).count(),
+            ),
+            "socialsite_ip_addresses_overdue_seconds": (
+                "how long ago the oldest IP address should have been erased; 0: none is due",
+                addresses.overdue_seconds(),
+            ),
+            "socialsite_database_read_only": (
+                "1 while the database refuses writes, as before its disk is full",
+                db.is_read_only(),
+            ),
+        }
+    )
+    yield from _count_drift()
+    yield from _interaction_drift()
+    yield from _feed_differences()
+    yield from _search_drift()
+    yield from _videos()
+    yield from _disk()
+    yield from _backup()
 
 
-def _set(registry: CollectorRegistry, figures: Mapping[str, tuple[str, float]]) -> None:
-    """Add gauges without labels: their texts and values by name."""
+def _gauges(figures: Mapping[str, tuple[str, float]]) -> Iterator[Metric]:
+    """Yield gauges without labels, of their texts and values by name."""
     for name, (text, value) in figures.items():
-        Gauge(name, text, registry=registry).set(value)
+        yield GaugeMetricFamily(name, text, value)
 
 
-def _count_drift(registry: CollectorRegistry) -> None:
-    """Add the result of the newest check of relation counters; nothing before the first check."""
+def labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
+    """Return a gauge with a value for each value of one label."""
+    gauge = GaugeMetricFamily(name, text, labels=[label])
+    for key, value in values.items():
+        gauge.add_metric([key], value)
+    return gauge
+
+
+def _count_drift() -> Iterator[Metric]:
+    """Yield the result of the newest check of relation counters; nothing before the first check."""
     check = recount.last()
     if check is None:
         return
     text = "how far counters of relations are off, summed over people, by the last check"
-    drift = Gauge("socialsite_relation_count_drift", text, ["counter"], registry=registry)
-    for name in counts.BITS:
-        drift.labels(name).set(0 if check.fixed else getattr(check, name))
+    values = {name: 0 if check.fixed else getattr(check, name) for name in counts.BITS}
+    yield labelled("socialsite_relation_count_drift", text, "counter", values)
     text = "when the counters of relations were checked last, Unix time"
-    checked = Gauge("socialsite_relation_counts_checked_seconds", text, registry=registry)
-    checked.set(check.finished_at / 1000)
+    finished = check.finished_at / 1000
+    yield GaugeMetricFamily("socialsite_relation_counts_checked_seconds", text, finished)
 
 
-def _interaction_drift(registry: CollectorRegistry) -> None:
-    """Add the result of the newest check of interaction counts; nothing before the first check.
+def _interaction_drift() -> Iterator[Metric]:
+    """Yield the result of the newest check of interaction counts; nothing before the first check.
 
     Counts that it fixed are included: the check of the next night should find nothing.
     """
@@ -95,16 +108,15 @@ def _interaction_drift(registry: CollectorRegistry) -> None:
     if check is None:
         return
     text = "how far counts of posts, comments and reports were off at the last check, summed"
-    drift = Gauge("socialsite_interaction_count_drift", text, ["counter"], registry=registry)
-    for name in interactions.COUNTERS:
-        drift.labels(name).set(check.drift.get(name, 0))
+    values = {name: check.drift.get(name, 0) for name in interactions.COUNTERS}
+    yield labelled("socialsite_interaction_count_drift", text, "counter", values)
     text = "when the counts of interactions were checked last, Unix time"
-    checked = Gauge("socialsite_interaction_counts_checked_seconds", text, registry=registry)
-    checked.set(check.finished_at / 1000)
+    finished = check.finished_at / 1000
+    yield GaugeMetricFamily("socialsite_interaction_counts_checked_seconds", text, finished)
 
 
-def _feed_differences(registry: CollectorRegistry) -> None:
-    """Add the result of the newest check of home feeds; nothing before the first check."""
+def _feed_differences() -> Iterator[Metric]:
+    """Yield the result of the newest check of home feeds; nothing before the first check."""
     check = verify.last()
     if check is None:
         return
@@ -122,11 +134,11 @@ def _feed_differences(registry: CollectorRegistry) -> None:
             check.finished_at / 1000,
         ),
     }
-    _set(registry, figures)
+    yield from _gauges(figures)
 
 
-def _search_drift(registry: CollectorRegistry) -> None:
-    """Add the result of the newest check of the search index; nothing before the first check."""
+def _search_drift() -> Iterator[Metric]:
+    """Yield the result of the newest check of the search index; nothing before the first check."""
     check = search_drift.last()
     if check is None:
         return
@@ -138,34 +150,32 @@ def _search_drift(registry: CollectorRegistry) -> None:
             check.finished_at / 1000,
         ),
     }
-    _set(registry, figures)
+    yield from _gauges(figures)
 
 
-def _videos(registry: CollectorRegistry) -> None:
-    """Add the queue of videos that wait to be converted, and the failures of the last day."""
+def _videos() -> Iterator[Metric]:
+    """Yield the queue of videos that wait to be converted, and the failures of the last day."""
     text = "age of the oldest uploaded video that is not prepared"
     waiting, age_ms = videos_queries.waiting()
-    Gauge("socialsite_video_lag_seconds", text, registry=registry).set(age_ms / 1000)
+    yield GaugeMetricFamily("socialsite_video_lag_seconds", text, age_ms / 1000)
     text = "uploaded videos that are not prepared"
-    Gauge("socialsite_videos_waiting", text, registry=registry).set(waiting)
+    yield GaugeMetricFamily("socialsite_videos_waiting", text, waiting)
     text = "uploaded videos that failed within the last day, by the reason"
-    failed = Gauge("socialsite_videos_failed", text, ["reason"], registry=registry)
-    counts = videos_queries.failed_since_yesterday()
-    for reason in failures.TEXTS:
-        failed.labels(reason).set(counts.get(reason, 0))
+    failed = videos_queries.failed_since_yesterday()
+    values = {reason: failed.get(reason, 0) for reason in failures.TEXTS}
+    yield labelled("socialsite_videos_failed", text, "reason", values)
 
 
-def _disk(registry: CollectorRegistry) -> None:
-    """Add the free share of the disk of pictures, as this process sees it."""
+def _disk() -> Iterator[Metric]:
+    """Yield the free share of the disk of pictures, as this process sees it."""
     text = "share of the disk of MEDIA_ROOT that is free, 0 to 1"
-    Gauge("socialsite_media_disk_free_ratio", text, registry=registry).set(disk_space.free_share())
+    yield GaugeMetricFamily("socialsite_media_disk_free_ratio", text, disk_space.free_share())
     text = "1 while uploads are refused because that is below MEDIA_MIN_FREE_PERCENT"
-    refused = Gauge("socialsite_uploads_refused_disk_full", text, registry=registry)
-    refused.set(disk_space.is_disk_full())
+    yield GaugeMetricFamily("socialsite_uploads_refused_disk_full", text, disk_space.is_disk_full())
 
 
-def _backup(registry: CollectorRegistry) -> None:
-    """Add when the newest back-up of this machine was made; nothing before the first one."""
+def _backup() -> Iterator[Metric]:
+    """Yield when the newest back-up of this machine was made; nothing before the first one."""
     try:
         newest = backups.newest(Path(settings.DATA_DIR))
     except (OSError, backups.BadStatus) as error:
@@ -183,8 +193,8 @@ def _backup(registry: CollectorRegistry) -> None:
             newest.verified_at.timestamp() if newest.verified_at else 0,
         ),
     }
-    _set(registry, figures)
+    yield from _gauges(figures)
     if newest.copied_until:
         text = "up to when the log of later writes is copied, Unix time"
-        copied = Gauge("socialsite_backup_copied_until_seconds", text, registry=registry)
-        copied.set(newest.copied_until.timestamp())
+        moment = newest.copied_until.timestamp()
+        yield GaugeMetricFamily("socialsite_backup_copied_until_seconds", text, moment)

@@ -1,11 +1,14 @@
 """Messages that wait in the queues of the broker."""
 
+from collections.abc import Iterator
+
 from celery import current_app
 from django.conf import settings
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import Metric
 
 from socialsite.core.redis import RedisDown
 from socialsite.core.redis.servers import connected, is_redis
+from socialsite.metrics import figures
 
 # As Kombu names the list of a queue and a priority; the first has the name of the queue itself.
 _SEPARATOR = "\x06\x16"
@@ -13,8 +16,8 @@ _PRIORITIES = ("", *(f"{_SEPARATOR}{priority}" for priority in (3, 6, 9)))
 TIMEOUT_SECONDS = 1.0
 
 
-def add(registry: CollectorRegistry) -> None:
-    """Add the length of each queue; nothing without a broker of Redis, or if it does not answer."""
+def collect() -> Iterator[Metric]:
+    """Yield the lengths of queues; nothing without a broker of Redis, or if it does not answer."""
     if settings.EMBEDDED or not is_redis(settings.CELERY_BROKER_URL):
         return
     try:
@@ -26,9 +29,7 @@ def add(registry: CollectorRegistry) -> None:
     except RedisDown:
         return
     text = "tasks that wait in a queue of the broker"
-    waiting = Gauge("socialsite_queue_messages", text, ["queue"], registry=registry)
-    for queue, length in lengths.items():
-        waiting.labels(queue).set(length)
+    yield figures.labelled("socialsite_queue_messages", text, "queue", lengths)
 
 
 def names() -> list[str]:
