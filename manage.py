@@ -13,7 +13,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     from django.core.management import execute_from_command_line
 
-    from socialsite.core.runtime import data_dir
+    from socialsite.core.runtime import data_dir, logs
     from socialsite.core.runtime.control import client
 
     if not SOURCES.intersection(sys.argv[1:2]):
@@ -24,6 +24,10 @@ def main() -> None:
     except BrokenPipeError:  # as by `| head`; Python would try to write the rest at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        if not logs.is_outage(error):
+            raise
+        sys.exit(f"The database does not answer: {error}")
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def main() -> int:
             seconds = time.monotonic() - began
             wrong = compare(machine, lost, moment)
             status = machine.output("site", "status", check=False)
-            if "DOES NOT ANSWER" in status or "inactive" in status:
+            if "IS NOT READY" in status or "inactive" in status:
                 wrong.append(status)
     posts = sum(len(writer.times) for writer in lost.writers)
     print(json.dumps({"posts": posts, "seconds": seconds, "wrong": wrong}))

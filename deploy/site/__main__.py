@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
             machine = installing.install(options)
             if not machine.changes:
                 print("Nothing was changed.")
-            print(f"The site is at {web.stored().url}/")
+            print(f"The site is at {web.stored().url}/, {_version()}")
             if is_first:
                 print(NEXT)
         case "status":
@@ -159,6 +159,11 @@ def run(options: argparse.Namespace) -> int:
             first = [] if options.command == "manage" else [options.command]
             _manage([*first, *options.words] or ["help"])
     return 0
+
+
+def _version() -> str:
+    release = releases.current()
+    return f"version {releases.version_of(release)}" if release else "not installed"
 
 
 def _installer(source: Path) -> list[str]:

@@ -45,8 +45,12 @@ class Machine:
     def changed(self, text: str) -> None:
         """Report one change."""
         self.changes.append(text)
-        if self._is_quiet:
-            return
+        if not self._is_quiet:
+            self.begins(text)
+
+    @staticmethod
+    def begins(text: str) -> None:
+        """Report something that takes its time, and is no change by itself."""
         with contextlib.suppress(OSError):  # a closed terminal must not stop the work halfway
             print(f"  {text}", flush=True)
 

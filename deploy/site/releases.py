@@ -7,6 +7,7 @@ the release that they started with; `current` names the one for the next start.
 import fnmatch
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,7 @@ def install(machine: Machine, source: Path) -> Path:
         for name in (*directories, *names):
             _readable(Path(parent, name))
     _readable(release)
+    machine.begins("the packages of the version are installed, for about half a minute")
     run("deploy/venv.sh", "stack", cwd=release)
     if settings.environment().get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         words = ("-m", "pip", "install", "--quiet", "--require-hashes", "-r", TRACING)
@@ -101,6 +103,15 @@ def _readable(path: Path) -> None:
     os.chown(path, 0, 0, follow_symlinks=False)
     if not path.is_symlink():
         path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+
+
+def version_of(release: Path) -> str:
+    """Return the version of a release, such as 0.2.0; "" if it has none."""
+    path = release / "pyproject.toml"
+    found = (
+        re.search(r'^version = "(.+)"$', path.read_text(), re.MULTILINE) if path.exists() else None
+    )
+    return found[1] if found else ""
 
 
 def current() -> Path | None:

@@ -158,7 +158,8 @@ def _answers(role: str, path: str = "/readyz") -> bool:
 def status() -> tuple[list[str], bool]:
     """Return lines that describe what runs, and whether all is well."""
     release = releases.current()
-    lines, well = [f"release  {release}"], True
+    version = releases.version_of(release) if release else ""
+    lines, well = [f"release  {release}, version {version}"], True
     names = [layout.unit_of(role.name) for role in ROLES] + [layout.NGINX_UNIT, "mariadb.service"]
     names += [f"redis-server@{name}.service" for name in (layout.CACHE, layout.BROKER)]
     names += [units.GUARD_UNIT, *units.timers()]
@@ -171,6 +172,10 @@ def status() -> tuple[list[str], bool]:
             f"{unit:42} {found['ActiveState']} ({found['SubState']})"
             f" since {found['StateChangeTimestamp'] or '-'}, {found.get('NRestarts', '0')} restarts"
         )
+    if not all(is_active(layout.unit_of(role.name)) for role in ROLES):
+        lines.append(
+            "Something does not run. `site reload` starts it; `journalctl -u UNIT` tells why"
+        )
     for unit in units.backups():
         if succeeds("systemctl", "--quiet", "is-failed", unit):
             well = False
@@ -182,7 +187,7 @@ def status() -> tuple[list[str], bool]:
         if role.answers:
             answers = http_answers(layout.RUN / f"{role.name}.sock", "/readyz")
             well = well and answers
-            lines.append(f"{role.name:42} {'answers' if answers else 'DOES NOT ANSWER'}")
+            lines.append(f"{role.name:42} {'answers' if answers else 'IS NOT READY: site doctor'}")
     return lines, well
 
 

@@ -24,16 +24,18 @@ def run(
 ) -> Iterator[tuple[Check, list[Finding]]]:
     """Yield each check with its findings, at least one, as soon as it is done."""
     end = time.monotonic() + seconds
+    failures = set[str]()
     for check in checks:
         if time.monotonic() < end:
-            findings = _findings(check)
+            findings = _findings(check, failures)
         else:
             text = _("This was not checked, because the checks before took too long.")
             findings = [unknown(text, _("Correct what they report, then run the checks again."))]
         yield check, [finding._replace(check=check.name) for finding in findings]
 
 
-def _findings(check: Check) -> list[Finding]:
+def _findings(check: Check, failures: set[str]) -> list[Finding]:
+    """Return what a check finds; why it failed goes to `failures`, and is told once."""
     found: list[Finding] = []
     try:
         found.extend(check.run())
@@ -41,7 +43,9 @@ def _findings(check: Check) -> list[Finding]:
         logger.debug("check %s failed", check.name, exc_info=True)
         reason = redact(f"{type(error).__name__}: {error}")[:REASON_MAX]
         text = _("This could not be checked: %(reason)s") % {"reason": reason}
-        found.append(
-            unknown(text, _("Check that the service runs and that its settings are right."))
-        )
+        advice = _("Check that the service runs and that its settings are right.")
+        if reason in failures:
+            text, advice = _("This could not be checked either, for the same reason."), ""
+        failures.add(reason)
+        found.append(unknown(text, advice))
     return found

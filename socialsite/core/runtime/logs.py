@@ -93,14 +93,14 @@ class Outage(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Pass every record."""
         error = record.exc_info[1] if record.exc_info else None
-        if _is_outage(error):
+        if is_outage(error):
             record.msg, record.args = f"{record.getMessage()}: {error!r}", None
             record.exc_info = record.exc_text = None
             record.is_outage = True
         return True
 
 
-def _is_outage(error: BaseException | None) -> bool:
+def is_outage(error: BaseException | None) -> bool:
     """Return whether an error says that the database cannot be reached or has closed everything."""
     from django.db import OperationalError  # settings import this module
 

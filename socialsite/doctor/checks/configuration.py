@@ -182,6 +182,11 @@ def is_loopback(host: str) -> bool:
 
 
 # --- switches -----------------------------------------------------------------------------------
+def _remove(name: str) -> str:
+    text = _("Remove %s from the environment and restart (site.env and `site reload`).")
+    return text % name
+
+
 def switches() -> Iterator[Finding]:
     """Settings for trials, which a public site must not have."""
     problems = []
@@ -189,7 +194,7 @@ def switches() -> Iterator[Finding]:
         problems.append(
             error(
                 _("DEBUG is on: error pages show the code and settings."),
-                _("Remove DEBUG from the environment and restart."),
+                _remove("DEBUG"),
             )
         )
     if settings.ENV.DEMO and settings.HTTPS:
@@ -203,21 +208,21 @@ def switches() -> Iterator[Finding]:
         problems.append(
             error(
                 _("BUDGETS is 0: nothing limits what one client may do."),
-                _("Remove BUDGETS from the environment and restart."),
+                _remove("BUDGETS"),
             )
         )
     if settings.FAILPOINT:
         problems.append(
             error(
                 _("FAILPOINT is set: processes end themselves at some point."),
-                _("Remove FAILPOINT from the environment and restart."),
+                _remove("FAILPOINT"),
             )
         )
     if settings.OUTGOING_LOOPBACK:
         problems.append(
             warning(
                 _("OUTGOING_LOOPBACK is on: links of members can reach services of this machine."),
-                _("Remove OUTGOING_LOOPBACK from the environment and restart."),
+                _remove("OUTGOING_LOOPBACK"),
             )
         )
     yield from problems

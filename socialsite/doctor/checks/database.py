@@ -24,7 +24,10 @@ def reachable() -> Iterator[Finding]:
     except DatabaseError as reason:
         yield error(
             _("The database does not answer: %(reason)s") % {"reason": redact(str(reason))},
-            _("Start it, or correct DATABASE_URL: the site answers every request with 503 now."),
+            _(
+                "Start it (`systemctl start mariadb`), or correct DATABASE_URL: the site answers"
+                " every request with 503 now."
+            ),
         )
     else:
         yield ok(_("The database answers."))

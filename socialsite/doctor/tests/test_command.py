@@ -82,6 +82,16 @@ def test_a_check_that_raises_is_unknown_and_ends_nothing() -> None:
     assert [one.level for one in second] == [ERROR]
 
 
+def test_a_reason_that_several_checks_have_is_told_once() -> None:
+    checks = [check(raises=OSError("no route")) for _ in range(2)]
+    first, second = (findings[0] for _, findings in running.run(checks))
+    assert "no route" in first.text
+    assert (second.text, second.level) == (
+        "This could not be checked either, for the same reason.",
+        UNKNOWN,
+    )
+
+
 def test_checks_after_the_end_of_the_time_are_not_started() -> None:
     ((_, found),) = running.run([check(error("Bad.", "Do."))], seconds=0.0)
     assert [one.level for one in found] == [UNKNOWN]
