@@ -157,6 +157,8 @@ def run(options: argparse.Namespace) -> int:
             return commands.restore(options)
         case "manage" | "shell" | "doctor":
             first = [] if options.command == "manage" else [options.command]
+            if layout.RESTORING.exists():
+                print(running.UNRESTORED, file=sys.stderr)
             _manage([*first, *options.words] or ["help"])
     return 0
 

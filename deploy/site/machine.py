@@ -12,6 +12,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+# Of the output of a command that failed.
+SHOWN_LINES = 20
+
 
 class InstallError(Exception):
     """The machine cannot be changed as asked; the text says why, and what to do."""
@@ -21,8 +24,14 @@ class CommandError(InstallError):
     """A command failed; `output` is what it said."""
 
     def __init__(self, command: Sequence[str], code: int, output: str) -> None:
-        self.output = output
-        super().__init__(f"`{' '.join(command)}` ended with {code}:\n{output}")
+        self.output = _end(output)
+        super().__init__(f"`{' '.join(command)}` ended with {code}:\n{self.output}")
+
+
+def _end(output: str) -> str:
+    """Return the last lines of what a program said: where tracebacks have their reason."""
+    lines = output.splitlines()
+    return output if len(lines) <= SHOWN_LINES else "\n".join(["…", *lines[-SHOWN_LINES:]])
 
 
 class Machine:

@@ -138,9 +138,10 @@ def all_releases() -> list[Path]:
 
 
 def remove_old(machine: Machine) -> None:
-    """Delete all but the newest releases and the current one."""
-    for release in all_releases()[KEPT:]:
-        if release not in (current(), layout.PREVIOUS.resolve()):
+    """Delete all but the newest releases and the current one, and those that did not start."""
+    kept = {*all_releases()[:KEPT], current(), layout.PREVIOUS.resolve()}
+    for release in sorted(layout.RELEASES.iterdir()):
+        if release not in kept:
             shutil.rmtree(release)
             machine.changed(f"{release} deleted")
 

@@ -10,6 +10,7 @@ from deploy.site.machine import CommandError, InstallError, Machine, run, succee
 HEALTH_SECONDS = 30
 # Requests that a worker has when nginx sends it no more, are answered within this time.
 DRAIN_SECONDS = 2
+UNRESTORED = "A restoration did not end, so the site stays stopped: run `site restore` again"
 
 
 def switch(machine: Machine, release: Path) -> None:
@@ -21,7 +22,7 @@ def switch(machine: Machine, release: Path) -> None:
     before = releases.current()
     earlier = layout.PREVIOUS.readlink() if layout.PREVIOUS.is_symlink() else before
     needs_restart = bool(machine.files & _configuration())
-    if before != release:
+    if before != release and not layout.RESTORING.exists():
         releases.manage(release, "migrate", "--noinput", "--verbosity", "0")
     # Also for the same release: another one may have been collected before it was taken back.
     releases.manage(release, "collectstatic", "--noinput", "--verbosity", "0")
@@ -52,6 +53,9 @@ def start(machine: Machine, *, restart: bool) -> None:
     With `restart` all are replaced. While one HTTP worker starts, nginx sends its requests to the
     other. Raises InstallError if one does not become ready.
     """
+    if layout.RESTORING.exists():
+        print(UNRESTORED)
+        return
     release = releases.current()
     old = {unit for unit in _units() if restart or _release_of(unit) != release}
     if old and release:
@@ -194,7 +198,7 @@ def status() -> tuple[list[str], bool]:
 def _unfinished(release: Path | None) -> list[str]:
     """Return what a command that was ended in its middle left undone, and what to do."""
     if layout.RESTORING.exists():
-        return ["A restoration did not end, so the site stays stopped: run `site restore` again"]
+        return [UNRESTORED]
     if exclusive.running():
         return []
     lines = [

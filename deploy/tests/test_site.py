@@ -147,6 +147,28 @@ def test_only_a_checkout_is_installed(machine: Machine, tmp_path: Path) -> None:
         releases.install(machine, tmp_path)
 
 
+def test_the_newest_releases_stay_and_those_that_did_not_start_go(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layout, "RELEASES", tmp_path / "releases")
+    monkeypatch.setattr(layout, "CURRENT", tmp_path / "current")
+    monkeypatch.setattr(layout, "PREVIOUS", tmp_path / "previous")
+    for number in range(6):
+        folder = layout.RELEASES / str(number)
+        folder.mkdir(parents=True)
+        (folder / releases.COMPLETE).touch()
+        os.utime(folder / releases.COMPLETE, (number, number))
+    releases.discard(layout.RELEASES / "5")
+    layout.CURRENT.symlink_to(layout.RELEASES / "0")
+    layout.PREVIOUS.symlink_to(layout.RELEASES / "1")
+    releases.remove_old(machine)
+    assert sorted(os.listdir(layout.RELEASES)) == ["0", "1", "2", "3", "4"]
+    layout.CURRENT.unlink()
+    layout.CURRENT.symlink_to(layout.RELEASES / "4")
+    releases.remove_old(machine)
+    assert sorted(os.listdir(layout.RELEASES)) == ["1", "2", "3", "4"]
+
+
 def test_a_checkout_has_all_that_a_site_needs() -> None:
     files = {str(path) for path in releases.files_of(PROJECT_DIR)}
     tracked = subprocess.run(

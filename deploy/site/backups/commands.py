@@ -123,7 +123,8 @@ def restore(options: argparse.Namespace) -> int:
     running.start(machine, restart=False)
     for command in ("recount", "recount_interactions", "verify_feeds"):
         try:
-            print(releases.manage(release, command).strip())
+            said = releases.manage(release, command).strip()
+            print("\n".join(f"{command}: {line}" for line in said.splitlines()))
         except InstallError as error:
             print(f"{error}\nThe data is restored; correct this with: site manage {command} --help")
     return 0

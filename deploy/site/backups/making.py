@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deploy.site import releases
 from deploy.site.backups import space, sqlite
 from deploy.site.backups.mariadb import Server, goes_back, number_of
 from deploy.site.backups.sealing import WORK, Seal, flow, work_directory
@@ -27,6 +28,8 @@ LISTED = "media"
 RECENT = datetime.timedelta(days=2)
 # A full back-up that has no manifest after that was interrupted.
 UNFINISHED = datetime.timedelta(days=1)
+# Of the code that runs.
+VERSION = releases.version_of(Path(__file__).parents[3])
 FORMAT = 2
 
 
@@ -62,7 +65,7 @@ def now() -> datetime.datetime:
 def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) -> str:
     """Make a full back-up and return its name. It is complete once it has its manifest."""
     begun, name = _begin(site, target, seal, state)
-    manifest: dict[str, Any] = {"format": FORMAT, "begun": begun.isoformat()}
+    manifest: dict[str, Any] = {"format": FORMAT, "version": VERSION, "begun": begun.isoformat()}
     with work_directory() as work:
         dump = work / f"database{seal.suffix}"
         position = site.database.dump(dump, seal)

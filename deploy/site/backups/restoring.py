@@ -7,6 +7,7 @@ out again. So every sign-in ends with a restoration: see `manage.py end_sign_ins
 import contextlib
 import datetime
 import os
+import re
 import shutil
 import stat
 import tarfile
@@ -66,6 +67,12 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: s
             f"{name} was made by a newer version of the site (format {manifest['format']}):"
             " install that version first"
         )
+    made_by = manifest.get("version", "")
+    if _numbers(made_by) > _numbers(making.VERSION):
+        raise InstallError(
+            f"{name} was made by version {made_by} of the site, and this is {making.VERSION}:"
+            " install that version first, or a newer one"
+        )
     finished = _moment(manifest)
     logs: list[str] = []
     until, gap = finished, ""
@@ -82,6 +89,11 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: s
             f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
         )
     return Chosen(name, manifest, logs, wanted or until, wanted is None, gap)
+
+
+def _numbers(version: str) -> list[int]:
+    """Return the numbers of a version; none of a back-up before 0.2.0."""
+    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def site_of(manifest: dict[str, Any]) -> str:

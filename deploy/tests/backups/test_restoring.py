@@ -117,6 +117,17 @@ def test_a_time_that_was_not_copied_is_an_error(site: Site, target: Folder, stat
         restoring.choose(target, Seal(), later - datetime.timedelta(days=1))
 
 
+def test_a_back_up_of_a_newer_version_is_refused(
+    site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "VERSION", "0.10.0")
+    making.full(site, target, Seal(), state, verify=False)
+    assert restoring.choose(target, Seal(), None)
+    monkeypatch.setattr(making, "VERSION", "0.9.1")
+    with pytest.raises(InstallError, match=r"made by version 0\.10\.0 of the site"):
+        restoring.choose(target, Seal(), None)
+
+
 def test_behind_a_gap_in_the_log_nothing_is_restored(
     site: Site, target: Folder, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
