@@ -72,7 +72,7 @@ def _install(machine: Machine, web: Web, source: Path) -> None:
     for timer in units.timers():
         machine.enabled(timer)
     if not (layout.DATA / "backup.json").exists():
-        machine.run("systemctl", "start", "--no-block", "socialsite-backup.service")
+        machine.run("systemctl", "start", "--no-block", units.BACKUP_UNIT)
 
 
 def chosen(options: argparse.Namespace) -> Web:

@@ -155,7 +155,27 @@ ProtectKernelTunables=yes
 ProtectKernelModules=yes
 ProtectControlGroups=yes
 """
-BACKUP_TIMER = """\
+# Its findings are in the journal, their number in the metrics.
+DOCTOR_UNIT = "socialsite-doctor.service"
+DOCTOR = """\
+# Written by the installation of socialsite.
+[Unit]
+Description=socialsite: the daily checks
+After=mariadb.service
+ConditionPathExists=!{restoring}
+
+[Service]
+Type=oneshot
+ExecStart={command} doctor
+SuccessExitStatus=1
+Nice=10
+PrivateTmp=yes
+ProtectSystem=full
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+"""
+TIMER = """\
 # Written by the installation of socialsite.
 [Unit]
 Description=socialsite: {title}
@@ -169,9 +189,15 @@ Persistent=yes
 [Install]
 WantedBy=timers.target
 """
+BACKUP_UNIT, LOG_UNIT = "socialsite-backup.service", "socialsite-backup-log.service"
 BACKUPS = {
     "socialsite-backup": ("full back-up", "", "*-*-* 03:30", "30min"),
     "socialsite-backup-log": ("back-up of what was written since", " --log", "minutely", "0"),
+}
+# What systemd runs at which time of the day.
+TIMED = {
+    **{name: (title, when, delay) for name, (title, _, when, delay) in BACKUPS.items()},
+    DOCTOR_UNIT.removesuffix(".service"): ("the daily checks", "*-*-* 06:00", "30min"),
 }
 
 # The logs of all processes are in the journal. They contain addresses of visitors.
@@ -217,16 +243,7 @@ def write(machine: Machine) -> None:
         target=layout.TARGET,
     )
     texts[layout.TARGET] = TARGET.format(**values)
-    for name, (title, option, when, delay) in BACKUPS.items():
-        texts[f"{name}.service"] = BACKUP.format(
-            title=title,
-            command=layout.COMMAND,
-            option=option,
-            log_level="notice" if option else "debug",
-            restoring=layout.RESTORING,
-            guard_mark=layout.GUARD_MARK,
-        )
-        texts[f"{name}.timer"] = BACKUP_TIMER.format(title=title, when=when, delay=delay)
+    texts |= _timed_units()
     written = [machine.write(layout.UNITS / name, text) for name, text in texts.items()]
     machine.directory(layout.JOURNAL.parent)
     if machine.write(layout.JOURNAL, JOURNAL):
@@ -240,9 +257,26 @@ def write(machine: Machine) -> None:
             machine.enabled(name, start=False)
 
 
+def _timed_units() -> dict[str, str]:
+    """Return what runs at some time of the day, with the timers."""
+    texts = {DOCTOR_UNIT: DOCTOR.format(command=layout.COMMAND, restoring=layout.RESTORING)}
+    for name, (title, option, _when, _delay) in BACKUPS.items():
+        texts[f"{name}.service"] = BACKUP.format(
+            title=title,
+            command=layout.COMMAND,
+            option=option,
+            log_level="notice" if option else "debug",
+            restoring=layout.RESTORING,
+            guard_mark=layout.GUARD_MARK,
+        )
+    for name, (title, when, delay) in TIMED.items():
+        texts[f"{name}.timer"] = TIMER.format(title=title, when=when, delay=delay)
+    return texts
+
+
 def timers() -> list[str]:
     """Return the names of the timers."""
-    return [f"{name}.timer" for name in BACKUPS]
+    return [f"{name}.timer" for name in TIMED]
 
 
 def backups() -> list[str]:

@@ -84,13 +84,29 @@ def summarise(findings: Iterable[Finding]) -> None:
         logger.warning("summary of the checks not stored: %s", error)
 
 
+class Summary(NamedTuple):
+    """How many findings of the last report call for somebody, and when it was made, Unix ms."""
+
+    errors: int
+    warnings: int
+    made_at: int
+
+
+def last() -> Summary | None:
+    """Return the summary of the last report, None if there was none."""
+    try:
+        known = json.loads((Path(settings.DATA_DIR) / FILE).read_text())
+        return Summary(int(known[ERROR]), int(known[WARNING]), int(known["at"]))
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
 def figure() -> Figure:
     """Return the figure of the tile: how many findings of the last report call for somebody."""
-    try:
-        summary = json.loads((Path(settings.DATA_DIR) / FILE).read_text())
-        errors, warnings, made_at = summary[ERROR], summary[WARNING], int(summary["at"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    summary = last()
+    if summary is None:
         return Figure("–", _("There was no check yet."), UNKNOWN)
+    errors, warnings, made_at = summary
     text = _("Errors: %(errors)d, warnings: %(warnings)d. The check was %(time)s ago.") % {
         "errors": errors,
         "warnings": warnings,

@@ -24,7 +24,7 @@ from socialsite.core.media import disk_space
 from socialsite.core.media.videos import failures
 from socialsite.core.media.videos import queries as videos_queries
 from socialsite.core.models import Event
-from socialsite.doctor import backups
+from socialsite.doctor import backups, reports
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +70,7 @@ def collect() -> Iterator[Metric]:
     yield from _videos()
     yield from _disk()
     yield from _backup()
+    yield from _doctor()
 
 
 def _gauges(figures: Mapping[str, tuple[str, float]]) -> Iterator[Metric]:
@@ -198,3 +199,19 @@ def _backup() -> Iterator[Metric]:
         text = "up to when the log of later writes is copied, Unix time"
         moment = newest.copied_until.timestamp()
         yield GaugeMetricFamily("socialsite_backup_copied_until_seconds", text, moment)
+
+
+def _doctor() -> Iterator[Metric]:
+    """Yield what the last checks of this machine found; nothing before the first ones."""
+    summary = reports.last()
+    if summary is None:
+        return
+    figures = {
+        "socialsite_doctor_errors": ("errors that the last checks found", summary.errors),
+        "socialsite_doctor_warnings": ("warnings of the last checks", summary.warnings),
+        "socialsite_doctor_finished_seconds": (
+            "when the last checks were made, Unix time",
+            summary.made_at / 1000,
+        ),
+    }
+    yield from _gauges(figures)

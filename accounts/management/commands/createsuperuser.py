@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import actions
+from accounts import actions, queries
 from accounts.management.ask import new_password, readable_errors
 from accounts.models import Role, User
 
@@ -24,6 +24,8 @@ class Command(BaseCommand):
         """Register the person as the site does, then promote them."""
         username = options["username"] or input("Username: ").strip()
         nickname = options["nickname"] or username
+        if queries.any_by_name(username):
+            raise CommandError(f"{username} exists already; see `promote` and `changepassword`")
         with readable_errors():
             user = actions.register(username, nickname, new_password(f"@{username}"))
         actions.promote(user, Role.MEMBER | Role.ADMIN)

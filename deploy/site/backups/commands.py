@@ -14,7 +14,7 @@ from deploy.site.backups.sealing import Seal, work_directory
 from deploy.site.backups.sqlite import File
 from deploy.site.backups.state import State
 from deploy.site.backups.targets import Target, target_of
-from deploy.site.machine import InstallError, Machine
+from deploy.site.machine import InstallError, Machine, succeeds
 
 STATE = Path("/var/lib/socialsite-backup")
 # What a restored site takes from the settings of its back-up; the address is that of the machine.
@@ -39,6 +39,7 @@ def backup(options: argparse.Namespace) -> int:
         try:
             if number := making.log(site, target, seal, known):
                 print(f"{number} files of the log copied to {target}")
+            _worked(options, units.LOG_UNIT)
             return 0
         except making.NewLog as error:
             print(f"{error} A full back-up begins now.")
@@ -54,7 +55,14 @@ def backup(options: argparse.Namespace) -> int:
             print(f"Earlier back-ups, with keys, stay until you delete them: {', '.join(others)}")
         for old in making.forget(target, _keep(), known):
             print(f"{old} deleted")
+    _worked(options, units.BACKUP_UNIT)
     return 0
+
+
+def _worked(options: argparse.Namespace, unit: str) -> None:
+    """Let `site status` forget that the unit which does the same has failed before."""
+    if options.data_dir is None and not options.target:
+        succeeds("systemctl", "reset-failed", unit)
 
 
 def _quality(seal: Seal, *, is_checked: bool) -> str:
@@ -119,7 +127,7 @@ def restore(options: argparse.Namespace) -> int:
     print(f"Restored to {chosen.until:%F %T} UTC. All people must log in again.")
     for timer in units.timers():
         machine.enabled(timer)
-    machine.run("systemctl", "start", "--no-block", *units.backups()[:1])
+    machine.run("systemctl", "start", "--no-block", units.BACKUP_UNIT)
     running.start(machine, restart=False)
     for command in ("recount", "recount_interactions", "verify_feeds"):
         try:

@@ -38,7 +38,9 @@ def worker() -> Iterator[Finding]:
 def _schedule() -> Iterator[Finding]:
     if settings.EMBEDDED:  # the schedule is in the process and stores nothing
         return
-    advice = _("Start a worker (`make worker`), and look into its log.")
+    advice = _(
+        "Start a worker (`site reload`; in a checkout `make worker`), and look into its log."
+    )
     newest = ScheduledRun.objects.order_by("-last_run").values_list("last_run", flat=True).first()
     if newest is None:
         yield error(_("No worker has ever run."), advice)
