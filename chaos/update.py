@@ -153,6 +153,9 @@ def main() -> int:
             wrong.append(f"left: {events(machine)}")
         for command in ("recount", "recount_interactions", "verify_feeds"):
             machine.output("site", "manage", command)
+        if wrong:
+            units = ("-u", "socialsite-sockets", "-u", "socialsite-nginx")
+            print(machine.output("journalctl", "-o", "short-unix", "--no-pager", *units))
     found = {"answers": load.answers, "sockets": load.sockets(), "wrong": wrong[:20]}
     print(json.dumps({**found, "number": len(wrong)}))
     return 1 if wrong else 0

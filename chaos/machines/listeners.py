@@ -1,12 +1,17 @@
-"""People whose WebSockets stay open, and come back after a restart as pages do."""
+"""People whose WebSockets stay open, and come back after a restart as pages do.
 
+Each has an event loop of its own in a thread: two threads at one TLS connection, as the library's
+client without asyncio has, lose some handshakes in Python before 3.13.
+"""
+
+import asyncio
 import random
 import threading
 import time
 from collections import Counter
 
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
-from websockets.sync.client import ClientConnection, connect
 
 from chaos.machines.visitor import Visitor
 
@@ -28,7 +33,7 @@ class Listener:
         self.hints = 0
         self.is_open = False
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._listen()), daemon=True)
 
     def start(self) -> None:
         """Connect."""
@@ -39,14 +44,14 @@ class Listener:
         self._stop.set()
         self._thread.join()
 
-    def _listen(self) -> None:
+    async def _listen(self) -> None:
         wait = (0.0, 0.0)
         while not self._stop.wait(self._dice.uniform(*wait)):
             try:
-                with self._connect() as connection:
+                async with self._connect() as connection:
                     self.returns.append(time.time())
                     self.is_open = True
-                    self._hear(connection)
+                    await self._hear(connection)
                 return
             except ConnectionClosed as closed:
                 code = closed.rcvd.code if closed.rcvd else 1006
@@ -57,7 +62,7 @@ class Listener:
                 self.refusals.append(f"{time.time():.1f} {error!r}")
                 wait = RETRY_SECONDS
 
-    def _connect(self) -> ClientConnection:
+    def _connect(self) -> connect:
         return connect(
             f"wss://{self.person.domain}/ws/session/",
             sock=self.person.dial(443),
@@ -66,10 +71,11 @@ class Listener:
             additional_headers={"Authorization": f"Bearer {self.person.token}"},
         )
 
-    def _hear(self, connection: ClientConnection) -> None:
+    async def _hear(self, connection: ClientConnection) -> None:
         while not self._stop.is_set():
             try:
-                connection.recv(timeout=RECEIVE_SECONDS)
+                async with asyncio.timeout(RECEIVE_SECONDS):
+                    await connection.recv()
                 self.hints += 1
             except TimeoutError:
                 continue

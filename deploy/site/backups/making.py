@@ -6,7 +6,7 @@ import os
 import tarfile
 import tempfile
 import time
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,13 +79,12 @@ def full(site: Site, target: Target, seal: Seal, state: State, *, verify: bool) 
         with state.locked():
             manifest |= {"site": state.site, "host": site.host, "lineage": state.lineage}
             state.dump = dump.stat().st_size
-            # Somebody may have deleted files of the target.
-            state.media &= {_upload_of(stored) for stored in target.names("media")}
+            _forget_lost(site, target, state)
             copy_media(site, target, seal, state)
             names = work / LISTED
             names.write_text("".join(f"{upload}\n" for upload in sorted(state.media)))
             # From here on only uploads that still exist count as copied.
-            state.media &= set(uploads(site.media))
+            state.media = {name: state.media[name] for name in _here(site, state.media)}
         packed = work / "settings.tar"
         with tarfile.open(packed, "w") as archive:
             for path in site.settings:
@@ -155,10 +154,28 @@ def _room_for_dump(site: Site, state: State) -> None:
         space.require(WORK, site.database.size() * 2, "The copy of the database")
 
 
+def _forget_lost(site: Site, target: Target, state: State) -> None:
+    """Let uploads be copied again that the target lost, or of which it has another size."""
+    sizes = target.sizes("media")
+    kept = {_upload_of(stored) for stored in sizes}
+    here = set(_here(site, state.media))
+    for stored, size in sizes.items():
+        name = _upload_of(stored)
+        if state.media.get(name) not in (None, 0, size) and name in here:
+            target.delete(stored)
+            kept.discard(name)
+    state.media = {name: size for name, size in state.media.items() if name in kept}
+
+
+def _here(site: Site, names: Container[str]) -> Iterator[str]:
+    """Yield those of some uploads that the site still has."""
+    return (name for name in uploads(site.media) if name in names)
+
+
 def copy_media(site: Site, target: Target, seal: Seal, state: State) -> None:
     """Copy the uploads that the target does not have; they never change."""
     with work_directory() as work:
-        for name in sorted(set(uploads(site.media)) - state.media):
+        for name in sorted(set(uploads(site.media)) - state.media.keys()):
             sealed = work / "upload"
             try:
                 with open_upload(site.media, name) as upload:
@@ -166,7 +183,7 @@ def copy_media(site: Site, target: Target, seal: Seal, state: State) -> None:
             except FileNotFoundError:
                 continue  # deleted meanwhile, or no upload
             target.put(sealed, f"media/{name}{seal.suffix}")
-            state.media.add(name)
+            state.media[name] = sealed.stat().st_size
 
 
 def _begin(site: Site, target: Target, seal: Seal, state: State) -> tuple[datetime.datetime, str]:
@@ -251,7 +268,7 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
             if first and file != UNTIL and number_of(file.partition(".zst")[0]) < number_of(first):
                 target.delete(name)
         lists = (listed(target, name) for name in known if name not in gone)
-        needed = state.media.union(*lists)
+        needed = set(state.media).union(*lists)
         for name in target.names("media"):
             if _upload_of(name) not in needed:
                 target.delete(name)

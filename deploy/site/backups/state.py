@@ -42,7 +42,7 @@ class State:
     mark: str = ""  # the random id that a file in the target has; "" before the first back-up
     written: str = ""  # the last GTID in the copied part
     logs: list[str] = field(default_factory=list)
-    media: set[str] = field(default_factory=set)
+    media: dict[str, int] = field(default_factory=dict)  # with the bytes of the copy; 0: unknown
     dump: int = 0  # bytes of the last dump
     # When the last full back-up ended and was read back, and up to when the log is copied.
     times: dict[str, str | None] = field(default_factory=dict)
@@ -85,12 +85,12 @@ class State:
         with self.locked():
             found = target.mark()
             if new and found != self.mark:
-                self.mark, self.written, self.logs, self.media, self.times = "", "", [], set(), {}
+                self.mark, self.written, self.logs, self.media, self.times = "", "", [], {}, {}
             if self.mark and found != self.mark:
                 raise InstallError(
                     f"{target} is not the place where the earlier back-ups of this site are:"
                     f" its file {MARK} {'has another id' if found else 'is missing'}. Is its disk"
-                    f" mounted? (findmnt --target {target}) If this is a new place that you want,"
+                    " mounted (findmnt), or the name right? If this is a new place that you want,"
                     " run: site backup --new-target"
                 )
             self.mark = found or self.mark or target.set_mark(secrets.token_hex(8))
@@ -130,11 +130,12 @@ class State:
         self.mark = known.get("mark", "")
         self.written, self.logs = known.get("written", ""), known.get("logs", [])
         self.dump, self.times = known.get("dump", 0), known.get("times", {})
-        self.media = set(media.read_text().splitlines()) if known and media.exists() else set()
+        lines = media.read_text().splitlines() if known and media.exists() else []
+        self.media = dict(map(_name_and_size, lines))
 
     def _write(self) -> None:
         self._own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._replace(self._own / MEDIA, "".join(f"{name}\n" for name in sorted(self.media)))
+        self._replace(self._own / MEDIA, _lines(self.media))
         known = {
             "target": self.target,
             "mark": self.mark,
@@ -154,6 +155,16 @@ class State:
         part.write_text(text)
         part.chmod(0o600)
         os.replace(part, path)
+
+
+def _name_and_size(line: str) -> tuple[str, int]:
+    """Return what a line says; an earlier version wrote no sizes."""
+    name, _, size = line.rpartition("\t")
+    return (name, int(size)) if name and size.isdecimal() else (line, 0)
+
+
+def _lines(media: dict[str, int]) -> str:
+    return "".join(f"{name}\t{size}\n" for name, size in sorted(media.items()))
 
 
 def _known(path: Path) -> dict[str, Any]:

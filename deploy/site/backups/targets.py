@@ -68,6 +68,10 @@ class Folder:
                 if not name.startswith("."):
                     yield str(Path(parent, name).relative_to(self.path))
 
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the bytes of all files below a folder of the target."""
+        return {name: (self.path / name).stat().st_size for name in self.names(folder)}
+
     def delete(self, name: str) -> None:
         """Delete a stored file."""
         (self.path / name).unlink(missing_ok=True)
@@ -129,6 +133,13 @@ class Bucket:
         """Yield the names of all files below a folder of the target."""
         listed = self._rclone("lsf", "--recursive", "--files-only", f"{self.remote}")
         yield from (name for name in listed.splitlines() if name.startswith(f"{folder}/"))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the bytes of all files below a folder of the target."""
+        form = ("--format", "sp", "--separator", "\t")
+        listed = self._rclone("lsf", "--recursive", "--files-only", *form, f"{self.remote}")
+        found = (line.split("\t", 1) for line in listed.splitlines())
+        return {name: int(size) for size, name in found if name.startswith(f"{folder}/")}
 
     def delete(self, name: str) -> None:
         """Delete a stored file."""

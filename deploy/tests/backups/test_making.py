@@ -90,3 +90,19 @@ def test_an_upload_that_the_target_lost_is_copied_again(
     target.delete("media/ab/one.jpg.zst")
     making.full(site, target, Seal(), state, verify=False)
     assert list(target.names("media")) == ["media/ab/one.jpg.zst"]
+
+
+def test_an_upload_of_which_the_target_has_a_part_is_copied_again(
+    site: Site, target: Folder, state: State
+) -> None:
+    making.full(site, target, Seal(), state, verify=False)
+    stored = target.path / "media/ab/one.jpg.zst"
+    whole = stored.read_bytes()
+    stored.write_bytes(whole[:5])
+    making.full(site, target, Seal(), state, verify=False)
+    assert stored.read_bytes() == whole
+    # What the site deleted meanwhile cannot be copied: the older back-up keeps what there is.
+    stored.write_bytes(whole[:5])
+    (site.media / "ab" / "one.jpg").unlink()
+    making.full(site, target, Seal(), state, verify=False)
+    assert stored.read_bytes() == whole[:5]
