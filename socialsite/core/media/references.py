@@ -16,6 +16,7 @@ files are public.
   (`socialsite.pages.media_files`).
 """
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -33,6 +34,8 @@ from socialsite.core.media.videos.events import VideoChanged
 from socialsite.core.models import Media, Video
 from socialsite.core.runtime.failpoints import failpoint
 
+logger = logging.getLogger(__name__)
+
 # Unused uploads are kept for this time after their owner last saw them: a browser keeps a text and
 # the ids of its pictures for 30 days after its last change (`static/js/drafts.js`). One sweep
 # removes at most this many.
@@ -44,6 +47,8 @@ SPARED = timedelta(days=1)
 STEP = 200
 # The folders of files are compared with the tables over this many nights.
 NIGHTS = 16
+# So many files without a row may be removed in one night, whatever their share is.
+ORPHANS_FEW = 20
 
 Uses = Callable[[Media], bool]
 PublicNames = Callable[[Sequence[Media]], set[str]]
@@ -234,14 +239,19 @@ def remove_orphans(day: date) -> int:
     """Remove those of a part of the files that no row names; return their number.
 
     Such files come back with a restored back-up, if their posts were deleted after their upload.
-    Each file is checked every NIGHTS days.
+    Each file is checked every NIGHTS days. Removes nothing if most files are without a row: then
+    the database is another one, as that of a trial.
     """
-    removed = 0
+    seen, orphans = 0, list[str]()
     for names in _tonight(stored_files.old_names, day):
-        for name in set(names) - _files(_of(names)):
-            stored_files.remove(name)
-            removed += 1
-    return removed
+        seen += len(names)
+        orphans += set(names) - _files(_of(names))
+    if len(orphans) > max(ORPHANS_FEW, seen // 2):
+        logger.error("%d of %d files have no row: is this the right database?", len(orphans), seen)
+        return 0
+    for name in orphans:
+        stored_files.remove(name)
+    return len(orphans)
 
 
 def _tonight(listed: Callable[[str], list[str]], day: date) -> Iterator[list[str]]:

@@ -318,13 +318,14 @@ def test_the_nightly_check_removes_links_that_should_not_be_public(
 # --- removal of files ---------------------------------------------------------------------------
 @pytest.mark.django_db
 def test_the_nightly_check_removes_old_files_without_a_row(
-    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch
+    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(references, "STEP", 2)
     item = posted(author, "public")[1]
     drain()
+    orphans = [f"{NOBODYS[:2]}/{number:032x}.jpg" for number in range(10)]
     foreign = f"{NOBODYS[:2]}/notes.txt"
-    for name in (NOBODYS, foreign):
+    for name in (*orphans, foreign):
         stored_files.path_of(name).parent.mkdir(parents=True, exist_ok=True)
         stored_files.path_of(name).touch()
 
@@ -334,8 +335,12 @@ def test_the_nightly_check_removes_old_files_without_a_row(
 
     assert not removed()  # its row may be written yet
     monkeypatch.setattr(stored_files, "OLD_SECONDS", -60)
-    assert (removed(), removed()) == (1, 0)
-    assert not stored_files.path_of(NOBODYS).exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(references, "ORPHANS_FEW", 0)
+        assert not removed()  # most of the files of that night: perhaps another database
+        assert "is this the right database?" in caplog.text
+    assert (removed(), removed()) == (10, 0)
+    assert not any(stored_files.path_of(name).exists() for name in orphans)
     assert stored_files.path_of(foreign).exists()
     assert files_of(item) == [True, True]
 
