@@ -88,8 +88,8 @@ def _check_settings(release: Path) -> None:
         warnings = releases.manage(release, "check_settings", *names).splitlines()
     except CommandError as error:
         raise InstallError(
-            f"Nothing was restarted, as the settings in {layout.SETTINGS} are wrong:\n"
-            f"{error.output}"
+            f"Nothing was restarted, as {release} does not start with the settings of"
+            f" {layout.SETTINGS}:\n{error.output}"
         ) from None
     warnings += [f"this line is no NAME=value: {line}" for line in settings.odd(layout.SETTINGS)]
     for text in warnings:
@@ -119,18 +119,18 @@ def _replace_http(machine: Machine, name: str) -> None:
     """Start an HTTP worker again, which gets no requests meanwhile."""
     reached = web.stored()
     served = is_active(layout.NGINX_UNIT)
-    if served:
-        with machine.quiet():
-            web.configure(machine, reached, without=name)
-            reload_nginx(machine)
-            time.sleep(DRAIN_SECONDS)
-            # Now, so that whatever happens to this machine or to this command, the next nginx has
-            # both.
-            web.configure(machine, reached)
     try:
+        if served:
+            with machine.quiet():
+                web.configure(machine, reached, without=name)
+                reload_nginx(machine)
+                time.sleep(DRAIN_SECONDS)
+                # Whatever happens to this machine now, its next nginx has both.
+                web.configure(machine, reached)
         machine.run("systemctl", "restart", layout.unit_of(name))
     finally:
         with machine.quiet():
+            web.configure(machine, reached)
             if served:
                 reload_nginx(machine)
 
@@ -206,7 +206,7 @@ def _unfinished(release: Path | None) -> list[str]:
         for unit in _units()
         if (found := _release_of(unit)) not in (None, release)
     ]
-    changed = layout.SETTINGS.stat().st_mtime
+    changed = layout.SETTINGS.stat().st_mtime - 1  # systemd says whole seconds
     if any(0 < _started(layout.unit_of(role.name)) < changed for role in ROLES):
         lines.append(f"{layout.SETTINGS} was changed since the start: run `site reload`")
     wanted = web.configuration(web.stored())

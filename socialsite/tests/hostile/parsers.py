@@ -574,6 +574,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/cache/__init__.py": OURS,
     "accounts/erasing/verifying.py": OURS,
     "socialsite/core/site/__init__.py": OURS,
+    "socialsite/management/commands/check_settings.py": OURS,
     "socialsite/core/site/announcements.py": OURS,
     "accounts/devices.py": (
         "a kind of browser",

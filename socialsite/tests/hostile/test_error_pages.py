@@ -179,7 +179,7 @@ def test_the_api_answers_in_json_whatever_is_accepted(types: str, make_user: Any
 @pytest.mark.once
 def test_a_refused_request_is_one_line_in_the_log() -> None:
     logging_of_site: Any = settings.LOGGING
-    assert logging_of_site["handlers"]["stderr"]["filters"] == ["one_line", "sparing"]
+    assert logging_of_site["handlers"]["stderr"]["filters"] == ["one_line", "outage", "sparing"]
     try:
         raise DisallowedHost("Invalid HTTP_HOST header: 'x'")
     except DisallowedHost as error:
