@@ -2,10 +2,18 @@
 """Django's command line for socialsite."""
 
 import os
+import select
 import sys
 
 # Commands of developers, which write into the sources and not into DATA_DIR.
 SOURCES = frozenset(("compilemessages", "makemessages", "makemigrations", "spectacular"))
+
+
+def is_unread(pipe: int) -> bool:
+    """Return whether nobody reads a pipe any more."""
+    poll = select.poll()
+    poll.register(pipe, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def main() -> None:
@@ -21,7 +29,10 @@ def main() -> None:
     try:
         client.run(sys.argv, execute_from_command_line)
         sys.stdout.flush()
-    except BrokenPipeError:  # as by `| head`; Python would try to write the rest at its end
+    except BrokenPipeError:
+        if not is_unread(sys.stdout.fileno()):
+            raise
+        # As by `| head`; Python would try to write the rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,11 +98,15 @@ def main() -> int:
         return _failed(f"site: {error}", 1)
     except KeyboardInterrupt:
         return _failed("site: ended before it was done", 130)
+    except Exception:  # so that the journal shows it as an error
+        return _failed(traceback.format_exc(), 1)
 
 
 def _failed(text: str, code: int) -> int:
     """Print an error, in a unit of systemd with its level, and return the exit code."""
-    level = "<3>" if "JOURNAL_STREAM" in os.environ else ""
+    found = os.fstat(2)
+    is_journal = os.environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+    level = "<3>" if is_journal else ""
     print("\n".join(f"{level}{line}" for line in text.splitlines()), file=sys.stderr)
     return code
 

@@ -19,6 +19,7 @@ LOCK = Path("/run/socialsite-site.lock")
 HOLDER = "SOCIALSITE_SITE_LOCK"
 PAUSE_SECONDS = 1.0
 BACKUP = "backup"
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
@@ -113,19 +114,28 @@ def _busy(other: dict[str, object]) -> str:
 
 
 @contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let signals wait until the block has ended, also for the programs that it runs."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
 def ended_by_exception() -> Iterator[None]:
     """Make SIGTERM and a closed terminal raise KeyboardInterrupt, as Ctrl-C does.
 
     So a command cleans up; further signals do not disturb that.
     """
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        for number in numbers:
+        for number in ENDING:
             signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: signal.getsignal(number) for number in ENDING}
     for number, handler in before.items():
         if handler != signal.SIG_IGN:  # as under nohup
             signal.signal(number, interrupt)

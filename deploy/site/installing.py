@@ -31,8 +31,9 @@ def install(options: argparse.Namespace) -> Machine:
     try:
         _install(machine, web, source)
     except (InstallError, OSError, KeyboardInterrupt) as error:
-        if former != web:
+        if former not in (web, Web()):  # the address that the site still has
             store(machine, former)
+            settings.site_settings(machine, former.url, former.domain)
         if before is None or before == releases.folder_of(source):
             raise
         fault = "Ended before it was done" if isinstance(error, KeyboardInterrupt) else error
@@ -50,6 +51,8 @@ def _taken_back(before: Path) -> str:
 
 
 def _install(machine: Machine, web: Web, source: Path) -> None:
+    if web.certificate and Path(web.certificate).exists():  # before anything is changed
+        web_server.check_certificate(web.domain, Path(web.certificate), Path(web.key))
     machine.account(layout.ACCOUNT, layout.DATA, [layout.REDIS_ACCOUNT, layout.WEB_ACCOUNT])
     for path, mode in ((layout.OPT, 0o755), (layout.RELEASES, 0o755)):
         machine.directory(path, mode)
@@ -59,11 +62,12 @@ def _install(machine: Machine, web: Web, source: Path) -> None:
     settings.site_settings(machine, web.url, web.domain)
     databases.database(machine, secrets["DATABASE_PASSWORD"])
     databases.redis(machine, secrets["REDIS_PASSWORD"])
+    is_new = not releases.is_complete(releases.folder_of(source))
     release = releases.install(machine, source)
     units.write(machine)
     web_server.configure(machine, web)
     machine.write(layout.COMMAND, COMMAND, 0o755)
-    running.switch(machine, release)
+    running.switch(machine, release, is_new=is_new)
     if web.acme_email:
         web_server.fetch_certificate(machine, web)
         machine.enabled("certbot.timer")

@@ -58,7 +58,7 @@ def install(machine: Machine, source: Path) -> Path:
     """Copy a checkout into a release of its own with its packages, and return its folder."""
     require_checkout(source)
     release = folder_of(source)
-    if (release / COMPLETE).exists():
+    if is_complete(release):
         return release
     shutil.rmtree(release, ignore_errors=True)
     for path in files_of(source):
@@ -83,6 +83,11 @@ def install(machine: Machine, source: Path) -> Path:
     (release / COMPLETE).touch()
     machine.changed(f"{release} installed")
     return release
+
+
+def is_complete(release: Path) -> bool:
+    """Return whether a release is installed."""
+    return (release / COMPLETE).exists()
 
 
 def require_checkout(source: Path) -> None:
@@ -121,7 +126,7 @@ def current() -> Path | None:
 
 def previous() -> Path:
     """Return the release that was current before. Raises InstallError if there is none."""
-    if not (layout.PREVIOUS / COMPLETE).exists():
+    if not is_complete(layout.PREVIOUS):
         raise InstallError("There is no release before the present one on this machine")
     return layout.PREVIOUS.resolve()
 

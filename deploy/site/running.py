@@ -13,17 +13,19 @@ DRAIN_SECONDS = 2
 UNRESTORED = "A restoration did not end, so the site stays stopped: run `site restore` again"
 
 
-def switch(machine: Machine, release: Path) -> None:
+def switch(machine: Machine, release: Path, *, is_new: bool) -> None:
     """Make a release the current one: its tables, its static files, and all processes.
 
     If a process does not answer, the release before is named the current one again; whoever called
-    this then lets that release start its processes.
+    this then lets that release start its processes. One that is new is installed again the next
+    time; one that has run before stays, also if it was only ended.
     """
     before = releases.current()
     earlier = layout.PREVIOUS.readlink() if layout.PREVIOUS.is_symlink() else before
     needs_restart = bool(machine.files & _configuration())
     if before != release and not layout.RESTORING.exists():
-        releases.manage(release, "migrate", "--noinput", "--verbosity", "0")
+        with exclusive.undisturbed():  # half of a migration could not be repeated
+            releases.manage(release, "migrate", "--noinput", "--verbosity", "0")
     # Also for the same release: another one may have been collected before it was taken back.
     releases.manage(release, "collectstatic", "--noinput", "--verbosity", "0")
     if before not in (None, release):
@@ -31,13 +33,17 @@ def switch(machine: Machine, release: Path) -> None:
         machine.link(layout.PREVIOUS, before)
     machine.link(layout.CURRENT, release)
     machine.enabled(layout.TARGET, start=False)
+    if layout.RESTORING.exists():
+        print(UNRESTORED)
+        return
     try:
         start(machine, restart=needs_restart)
-    except (InstallError, OSError, KeyboardInterrupt):
+    except (InstallError, OSError, KeyboardInterrupt) as error:
         if before not in (None, release):
             machine.link(layout.CURRENT, before)
             machine.link(layout.PREVIOUS, earlier or before)
-            releases.discard(release)
+            if is_new and not isinstance(error, KeyboardInterrupt):
+                releases.discard(release)
         raise
 
 
@@ -54,8 +60,7 @@ def start(machine: Machine, *, restart: bool) -> None:
     other. Raises InstallError if one does not become ready.
     """
     if layout.RESTORING.exists():
-        print(UNRESTORED)
-        return
+        raise InstallError(UNRESTORED)
     release = releases.current()
     old = {unit for unit in _units() if restart or _release_of(unit) != release}
     if old and release:
@@ -91,7 +96,8 @@ def _check_settings(release: Path) -> None:
             f"Nothing was restarted, as {release} does not start with the settings of"
             f" {layout.SETTINGS}:\n{error.output}"
         ) from None
-    warnings += [f"this line is no NAME=value: {line}" for line in settings.odd(layout.SETTINGS)]
+    # Without the line: it may be a part of a key.
+    warnings += [f"line {number} is no NAME=value" for number in settings.odd(layout.SETTINGS)]
     for text in warnings:
         print(f"Warning: {layout.SETTINGS}: {text}")
 
@@ -176,9 +182,10 @@ def status() -> tuple[list[str], bool]:
             f"{unit:42} {found['ActiveState']} ({found['SubState']})"
             f" since {found['StateChangeTimestamp'] or '-'}, {found.get('NRestarts', '0')} restarts"
         )
-    if not all(is_active(layout.unit_of(role.name)) for role in ROLES):
+    is_whole = not layout.RESTORING.exists()
+    if is_whole and not all(is_active(layout.unit_of(role.name)) for role in ROLES):
         lines.append(
-            "Something does not run. `site reload` starts it; `journalctl -u UNIT` tells why"
+            "Something does not run. `site reload` starts it; `journalctl -u UNIT` says why"
         )
     for unit in units.backups():
         if succeeds("systemctl", "--quiet", "is-failed", unit):
@@ -206,9 +213,10 @@ def _unfinished(release: Path | None) -> list[str]:
         for unit in _units()
         if (found := _release_of(unit)) not in (None, release)
     ]
-    changed = layout.SETTINGS.stat().st_mtime - 1  # systemd says whole seconds
-    if any(0 < _started(layout.unit_of(role.name)) < changed for role in ROLES):
-        lines.append(f"{layout.SETTINGS} was changed since the start: run `site reload`")
+    for path in (layout.SETTINGS, layout.SECRETS):
+        changed = path.stat().st_mtime - 1  # systemd says whole seconds
+        if any(0 < _started(layout.unit_of(role.name)) < changed for role in ROLES):
+            lines.append(f"{path} was changed since the start: run `site reload`")
     wanted = web.configuration(web.stored())
     if not layout.NGINX_CONFIG.exists() or layout.NGINX_CONFIG.read_text() != wanted:
         lines.append(f"{layout.NGINX_CONFIG} is not what the site needs: run `site reload`")

@@ -66,12 +66,12 @@ def read(path: Path) -> dict[str, str]:
     return values
 
 
-def odd(path: Path) -> list[str]:
-    """Return the lines of a file of settings that are neither values nor comments."""
+def odd(path: Path) -> list[int]:
+    """Return the numbers of lines of a file of settings that are neither values nor comments."""
     lines = path.read_text().splitlines() if path.exists() else []
     return [
-        line
-        for line in lines
+        number
+        for number, line in enumerate(lines, 1)
         if line.strip() and not LINE.fullmatch(line) and not _is_comment(line)
     ]
 

@@ -118,10 +118,11 @@ def restore(options: argparse.Namespace) -> int:
             restoring.database(site, seal, chosen, fetched)
             _take_settings(machine, found)
             release = _finish(machine)
-        except (InstallError, OSError) as error:
+        except (InstallError, OSError, KeyboardInterrupt) as error:
             raise InstallError(
-                f"{error}\nThe restoration did not end: the data is incomplete, and the site stays"
-                " stopped. Run `site restore` again, perhaps with another back-up."
+                f"{str(error) or 'Ended before it was done'}\nThe restoration did not end: the data"
+                " is incomplete, and the site stays stopped. Run `site restore` again, perhaps with"
+                " another back-up."
             ) from None
     layout.RESTORING.unlink()
     print(f"Restored to {chosen.until:%F %T} UTC. All people must log in again.")

@@ -136,7 +136,7 @@ def log(site: Site, target: Target, seal: Seal, state: State) -> int:
             sealed.unlink()
         mark = work / UNTIL
         # With the last file, so that one that is missing at the end is noticed.
-        mark.write_text(" ".join([until.isoformat(), *files[-1:]]))
+        mark.write_text(" ".join([until.isoformat(), *files[-1:], VERSION]))
         target.put(mark, f"log/{state.lineage}/{UNTIL}")
         state.written, state.logs = written, files
         state.times["copied_until"] = until.isoformat()
@@ -256,6 +256,8 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
         own = [name for name in known if known[name]["lineage"] == state.lineage]
         kept = chosen(own, keep)
         gone = [name for name in own if name not in kept]
+        # Another site may have its uploads here too, of which no list knows yet.
+        candidates = set[str]().union(*(listed(target, name) for name in gone))
         stored = list(target.names("full"))
         for name in stored:
             if name.rpartition("/")[0] in {*gone, *_unfinished(stored, known)}:
@@ -270,7 +272,7 @@ def forget(target: Target, keep: Keep, state: State) -> list[str]:
         lists = (listed(target, name) for name in known if name not in gone)
         needed = set(state.media).union(*lists)
         for name in target.names("media"):
-            if _upload_of(name) not in needed:
+            if _upload_of(name) in candidates - needed:
                 target.delete(name)
     return gone
 

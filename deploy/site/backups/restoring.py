@@ -25,6 +25,8 @@ from deploy.site.backups.targets import Target
 from deploy.site.machine import InstallError
 from socialsite.core.runtime import data_dir
 
+# How root opens folders that the account of the site owns.
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 SQL_TIME = "%Y-%m-%d %H:%M:%S"
 # How many damaged files an error names.
 SHOWN = 20
@@ -67,16 +69,12 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: s
             f"{name} was made by a newer version of the site (format {manifest['format']}):"
             " install that version first"
         )
-    made_by = manifest.get("version", "")
-    if _numbers(made_by) > _numbers(making.VERSION):
-        raise InstallError(
-            f"{name} was made by version {made_by} of the site, and this is {making.VERSION}:"
-            " install that version first, or a newer one"
-        )
+    _require_version(name, manifest.get("version", ""))
     finished = _moment(manifest)
     logs: list[str] = []
     until, gap = finished, ""
     if "log" in manifest:
+        _require_version("The log", _mark(target, manifest)[2])
         logs, copied, gap = _logs(target, seal, manifest)
         until = max(copied or finished, finished)
         if wanted and wanted > until and gap:
@@ -89,6 +87,15 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: s
             f"The copied log ends at {until.isoformat()}; restore to that time or earlier"
         )
     return Chosen(name, manifest, logs, wanted or until, wanted is None, gap)
+
+
+def _require_version(what: str, made_by: str) -> None:
+    """Raise InstallError if a newer version of the site wrote something."""
+    if _numbers(made_by) > _numbers(making.VERSION):
+        raise InstallError(
+            f"{what} was made by version {made_by} of the site, and this is {making.VERSION}:"
+            " install that version first, or a newer one"
+        )
 
 
 def _numbers(version: str) -> list[int]:
@@ -132,18 +139,18 @@ def _last(target: Target, manifest: dict[str, Any]) -> datetime.datetime:
     return max(_mark(target, manifest)[0] or moment, moment)
 
 
-def _mark(target: Target, manifest: dict[str, Any]) -> tuple[datetime.datetime | None, str]:
-    """Return up to when the log after a full back-up was copied, and its last file.
+def _mark(target: Target, manifest: dict[str, Any]) -> tuple[datetime.datetime | None, str, str]:
+    """Return up to when the log after a full back-up was copied, its last file, and the version.
 
-    Returns None if it never was, and no name if the first version copied it.
+    Returns None if it never was, and no file or version if an earlier version copied it.
     """
     mark = f"log/{manifest['lineage']}/{making.UNTIL}"
     if mark not in target.names(f"log/{manifest['lineage']}"):
-        return None, ""
+        return None, "", ""
     with work_directory() as work:
         target.get(mark, work / making.UNTIL)
-        time, *names = (work / making.UNTIL).read_text().split()
-    return datetime.datetime.fromisoformat(time), "".join(names)
+        time, last, version, *_ = [*(work / making.UNTIL).read_text().split(), "", ""]
+    return datetime.datetime.fromisoformat(time), last, version
 
 
 def _logs(
@@ -154,7 +161,7 @@ def _logs(
     The gap is the name of the file that is missing, "" if there is none.
     """
     # Read before the names, as it is written after the files.
-    until, last = _mark(target, manifest)
+    until, last, _version = _mark(target, manifest)
     folder = f"log/{manifest['lineage']}"
     stored = sorted(target.names(folder))
     mark = f"{folder}/{making.UNTIL}"
@@ -298,13 +305,7 @@ def media(site: Site, target: Target, seal: Seal, chosen: Chosen) -> tuple[int, 
             except DamagedError as error:
                 damaged.append(f"{stored}: {error}")
                 continue
-            _give(path.parent, site.media, directory=True)
-            # Half a file must not look like a whole one after a power cut.
-            part = path.with_name(f".{path.name}.part")
-            part.unlink(missing_ok=True)
-            shutil.move(plain, part)
-            _give(part, site.media, directory=False)
-            os.replace(part, path)
+            _place(site.media, name, plain)
             copied += 1
     damaged += [
         f"media/{name}: missing in {target}"
@@ -314,17 +315,44 @@ def media(site: Site, target: Target, seal: Seal, chosen: Chosen) -> tuple[int, 
     return copied, damaged
 
 
-def _give(path: Path, like: Path, *, directory: bool) -> None:
-    """Give a restored file or folder the owner, the group and the rights of the uploads."""
-    if directory and path.exists():
-        return
-    if directory:
-        path.mkdir(parents=True)
-    found = like.stat()
+def _place(media: Path, name: str, plain: Path) -> None:
+    """Put a restored file below `media`, with the owner, the group and the rights of the uploads.
+
+    The account of the site owns these folders and may change them meanwhile: root follows no link
+    there. Half a file never has the name of a whole one, also after a power cut.
+    """
+    like = media.lstat()
+    group = like.st_gid if like.st_mode & stat.S_IXGRP else None
+    *folders, last = Path(name).parts
+    with contextlib.ExitStack() as opened:
+        directory = os.open(media, FOLDER)
+        opened.callback(os.close, directory)
+        for folder in folders:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, dir_fd=directory)
+                new = os.open(folder, FOLDER, dir_fd=directory)
+                opened.callback(os.close, new)
+                _give(new, like, data_dir.shared_dir(group))
+            directory = os.open(folder, FOLDER, dir_fd=directory)
+            opened.callback(os.close, directory)
+        part = f".{last}.part"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=directory)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with plain.open("rb") as source:
+            copy = os.open(part, flags, 0o600, dir_fd=directory)
+            with os.fdopen(copy, "wb") as target:
+                shutil.copyfileobj(source, target)
+                target.flush()
+                os.fsync(copy)
+                _give(copy, like, data_dir.shared_file(group))
+        os.replace(part, last, src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def _give(descriptor: int, like: os.stat_result, mode: int) -> None:
     if os.geteuid() == 0:
-        os.chown(path, found.st_uid, found.st_gid)
-    group = found.st_gid if found.st_mode & stat.S_IXGRP else None
-    path.chmod(data_dir.shared_dir(group) if directory else data_dir.shared_file(group))
+        os.fchown(descriptor, like.st_uid, like.st_gid)
+    os.fchmod(descriptor, mode)
 
 
 def settings(target: Target, seal: Seal, chosen: Chosen, folder: Path) -> list[Path]:

@@ -104,15 +104,16 @@ class State:
             self._read()
             self._replace(self.folder / STATE, json.dumps({"site": site, "lineage": _new_name()}))
             for path in (self.folder / "targets").glob(f"*/{STATE}"):
-                mark = json.loads(path.read_text())["mark"]
-                self._replace(path, json.dumps({"mark": mark}))
+                known = json.loads(path.read_text())
+                kept = {name: known.get(name, "") for name in ("mark", "target")}
+                self._replace(path, json.dumps(kept))
                 (path.parent / MEDIA).unlink(missing_ok=True)
 
     def others(self) -> list[str]:
         """Return the other targets that have back-ups of this machine, as far as it knows."""
         known = [_known(path) for path in sorted(self.folder.glob(f"targets/*/{STATE}"))]
-        names = [str(one.get("target", "")) for one in known if one.get("times")]
-        return [name for name in names if name != self.target]
+        names = [str(one.get("target", "")) for one in known if one.get("mark")]
+        return [name for name in names if name not in ("", self.target)]
 
     @property
     def _own(self) -> Path:
@@ -175,6 +176,8 @@ def _known(path: Path) -> dict[str, Any]:
 
 def uploads(media: Path) -> Iterable[str]:
     """Return the names of all uploads below a folder, without links and unfinished videos."""
+    if media.is_symlink():  # the account of the site could show root anything
+        raise InstallError(f"{media} is a link: back-ups need the folder itself")
     for parent, directories, names in os.walk(media):
         if Path(parent) == media:
             directories[:] = [name for name in directories if name not in LEFT_OUT]
@@ -189,7 +192,7 @@ def open_upload(media: Path, name: str) -> BinaryIO:
     The account of the site owns these folders: root follows no link there, and waits for no pipe.
     """
     *folders, last = Path(name).parts
-    directory = os.open(media, os.O_RDONLY | os.O_DIRECTORY)
+    directory = os.open(media, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         for folder in folders:
             inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)

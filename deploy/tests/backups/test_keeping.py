@@ -49,6 +49,21 @@ def test_a_machine_that_was_installed_anew_deletes_nothing_of_the_lost_one(
     assert before <= set(target.names("."))
 
 
+def test_uploads_that_another_site_copied_with_its_log_stay(
+    site: Site, target: Folder, state: State, tmp_path: Path, day: Callable[[float], None]
+) -> None:
+    other = State(tmp_path / "other", str(target))
+    making.full(site, target, Seal(), other, verify=False)
+    (site.media / "ab" / "two.jpg").write_bytes(b"two")
+    making.log(site, target, Seal(), other)  # no list of a full back-up has it yet
+    (site.media / "ab" / "two.jpg").unlink()
+    for number in (100, 200):
+        day(number)
+        making.full(site, target, Seal(), state, verify=False)
+    assert len(making.forget(target, LAST, state)) == 1
+    assert "media/ab/two.jpg.zst" in target.names("media")
+
+
 def test_recent_ones_and_the_newest_of_each_day_week_and_month_stay() -> None:
     start = datetime.datetime(2026, 1, 1, 3, tzinfo=datetime.UTC)
     names = [

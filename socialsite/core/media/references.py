@@ -47,8 +47,9 @@ SPARED = timedelta(days=1)
 STEP = 200
 # The folders of files are compared with the tables over this many nights.
 NIGHTS = 16
-# So many files without a row may be removed in one night, whatever their share is.
-ORPHANS_FEW = 20
+_FOLDERS = [f"{number:02x}" for number in range(256)]
+# Of a picture or a video; few have captions besides.
+FILES_EACH = 2
 
 Uses = Callable[[Media], bool]
 PublicNames = Callable[[Sequence[Media]], set[str]]
@@ -239,25 +240,26 @@ def remove_orphans(day: date) -> int:
     """Remove those of a part of the files that no row names; return their number.
 
     Such files come back with a restored back-up, if their posts were deleted after their upload.
-    Each file is checked every NIGHTS days. Removes nothing if most files are without a row: then
-    the database is another one, as that of a trial.
+    Each file is checked every NIGHTS days. Removes nothing if there are many more files than rows:
+    then the database is another one, as that of a trial.
     """
-    seen, orphans = 0, list[str]()
-    for names in _tonight(stored_files.old_names, day):
-        seen += len(names)
-        orphans += set(names) - _files(_of(names))
-    if len(orphans) > max(ORPHANS_FEW, seen // 2):
-        logger.error("%d of %d files have no row: is this the right database?", len(orphans), seen)
+    files = sum(len(stored_files.old_names(folder)) for folder in _FOLDERS)
+    most = Media.objects.count() * FILES_EACH
+    if files > most * 3 // 2:
+        logger.error("%d files, and rows for %d: is this the right database?", files, most)
         return 0
-    for name in orphans:
-        stored_files.remove(name)
-    return len(orphans)
+    removed = 0
+    for names in _tonight(stored_files.old_names, day):
+        for name in set(names) - _files(_of(names)):
+            stored_files.remove(name)
+            removed += 1
+    return removed
 
 
 def _tonight(listed: Callable[[str], list[str]], day: date) -> Iterator[list[str]]:
     """Yield the names of a part of all folders, STEP at a time."""
-    for number in range(day.toordinal() % NIGHTS, 256, NIGHTS):
-        names = listed(f"{number:02x}")
+    for folder in _FOLDERS[day.toordinal() % NIGHTS :: NIGHTS]:
+        names = listed(folder)
         for start in range(0, len(names), STEP):
             yield names[start : start + STEP]
 

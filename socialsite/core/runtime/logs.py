@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 import orjson
 
 from socialsite.core.runtime import request_ids
+from socialsite.core.runtime.redaction import redact
 
 # Where the site logs answers of 5xx, and slow ones.
 REQUESTS = "socialsite.requests"
 DATABASE_OUTAGE = "outage of the database"
 # Errors of MySQL's client and server: no connection, or the server ended it, as when it stops.
-UNREACHABLE = (2002, 2003, 2005, 2006, 2013, 1053, 1927)
+UNREACHABLE = (2002, 2003, 2005, 2006, 2013, 1053)
 LINE = "%(asctime)s %(levelname)s %(request)s %(name)s: %(message)s"
 _BREAKS = {ord(mark): repr(mark)[1:-1] for mark in "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
 
@@ -94,7 +95,7 @@ class Outage(logging.Filter):
         """Pass every record."""
         error = record.exc_info[1] if record.exc_info else None
         if is_outage(error):
-            record.msg, record.args = f"{record.getMessage()}: {error!r}", None
+            record.msg, record.args = f"{record.getMessage()}: {redact(repr(error))}", None
             record.exc_info = record.exc_text = None
             record.is_outage = True
         return True

@@ -70,6 +70,9 @@ def failed(error: Exception) -> logging.LogRecord:
 
 
 def test_while_the_database_is_away_ten_lines_a_minute_tell_it_and_no_traceback() -> None:
+    of_site: Any = settings.LOGGING
+    names = of_site["handlers"]["stderr"]["filters"]
+    assert names.index("outage") < names.index("sparing")
     outage, sparing = Outage(), Sparing()
     sent = [failed(OperationalError(2002, "Can't connect")) for _ in range(50)]
     assert sum(outage.filter(one) and sparing.filter(one) for one in sent) == 10
