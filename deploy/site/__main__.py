@@ -169,8 +169,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _version() -> str:
-    release = releases.current()
-    return f"version {releases.version_of(release)}" if release else "not installed"
+    version = releases.version_of(layout.CURRENT)
+    return f"version {version}" if version else "not installed"
 
 
 def _installer(source: Path) -> list[str]:

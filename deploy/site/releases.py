@@ -7,8 +7,8 @@ the release that they started with; `current` names the one for the next start.
 import fnmatch
 import hashlib
 import os
-import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,10 +113,9 @@ def _readable(path: Path) -> None:
 def version_of(release: Path) -> str:
     """Return the version of a release, such as 0.2.0; "" if it has none."""
     path = release / "pyproject.toml"
-    found = (
-        re.search(r'^version = "(.+)"$', path.read_text(), re.MULTILINE) if path.exists() else None
-    )
-    return found[1] if found else ""
+    if not path.exists():
+        return ""
+    return str(tomllib.loads(path.read_text())["project"].get("version", ""))
 
 
 def current() -> Path | None:

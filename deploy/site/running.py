@@ -88,7 +88,6 @@ def start(machine: Machine, *, restart: bool) -> None:
 def _check_settings(release: Path) -> None:
     """Raise InstallError if the site cannot work with its settings; warn of misspelt ones."""
     try:
-        releases.manage(release, "check")
         names = settings.read(layout.SETTINGS)
         warnings = releases.manage(release, "check_settings", *names).splitlines()
     except CommandError as error:
@@ -213,9 +212,11 @@ def _unfinished(release: Path | None) -> list[str]:
         for unit in _units()
         if (found := _release_of(unit)) not in (None, release)
     ]
+    roles = [layout.unit_of(role.name) for role in ROLES]
+    starts = [started for unit in roles if (started := _started(unit))]
     for path in (layout.SETTINGS, layout.SECRETS):
         changed = path.stat().st_mtime - 1  # systemd says whole seconds
-        if any(0 < _started(layout.unit_of(role.name)) < changed for role in ROLES):
+        if any(started < changed for started in starts):
             lines.append(f"{path} was changed since the start: run `site reload`")
     wanted = web.configuration(web.stored())
     if not layout.NGINX_CONFIG.exists() or layout.NGINX_CONFIG.read_text() != wanted:

@@ -74,7 +74,6 @@ def choose(target: Target, seal: Seal, wanted: datetime.datetime | None, site: s
     logs: list[str] = []
     until, gap = finished, ""
     if "log" in manifest:
-        _require_version("The log", _mark(target, manifest)[2])
         logs, copied, gap = _logs(target, seal, manifest)
         until = max(copied or finished, finished)
         if wanted and wanted > until and gap:
@@ -158,10 +157,12 @@ def _logs(
 ) -> tuple[list[str], datetime.datetime | None, str]:
     """Return the copied log after a full back-up up to its first gap, until when, and the gap.
 
-    The gap is the name of the file that is missing, "" if there is none.
+    The gap is the name of the file that is missing, "" if there is none. Raises InstallError if a
+    newer version of the site copied it.
     """
     # Read before the names, as it is written after the files.
-    until, last, _version = _mark(target, manifest)
+    until, last, version = _mark(target, manifest)
+    _require_version("The log", version)
     folder = f"log/{manifest['lineage']}"
     stored = sorted(target.names(folder))
     mark = f"{folder}/{making.UNTIL}"

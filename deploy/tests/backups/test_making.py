@@ -1,6 +1,7 @@
 """Making back-ups: who reads them, what is noticed, and root among files of the site."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,17 @@ def test_others_cannot_read_a_back_up(site: Site, target: Folder, state: State) 
     assert not (site.data_dir / "backup.json").stat().st_mode & 0o077
 
 
-def test_the_site_can_read_when_it_was_backed_up(site: Site, target: Folder, state: State) -> None:
+def test_the_site_can_read_when_it_was_backed_up(
+    site: Site, target: Folder, state: State, day: Callable[[float], None]
+) -> None:
+    day(0)
     making.log(site, target, Seal(), state)
     assert backups.newest(site.data_dir) is None
     making.full(site, target, Seal(), state, verify=False)
     full = backups.newest(site.data_dir)
     assert full is not None
     assert (full.verified_at, full.target, full.is_same_disk) == (None, str(target), True)
+    day(1)
     making.log(site, target, Seal(), state)
     later = backups.newest(site.data_dir)
     assert later is not None

@@ -2,6 +2,7 @@
 
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,16 @@ pytestmark = pytest.mark.once
 
 
 def test_a_back_up_for_a_key_needs_its_private_half(
-    site: Site, target: Folder, state: State, age_key: Seal, tmp_path: Path
+    site: Site,
+    target: Folder,
+    state: State,
+    age_key: Seal,
+    tmp_path: Path,
+    day: Callable[[float], None],
 ) -> None:
     assert isinstance(site.database, Server)
     public = Seal(age_key.recipient)
+    day(0)
     making.full(site, target, public, state, verify=True)
     assert all(
         name.endswith((".zst.age", making.MANIFEST, "/media.zst"))
@@ -36,8 +43,10 @@ def test_a_back_up_for_a_key_needs_its_private_half(
     subprocess.run(["age-keygen", "-o", other.identity], check=True, capture_output=True)
     with pytest.raises(InstallError, match="nothing was backed up"):
         making.full(site, target, other, state, verify=True)
+    day(1)
     making.full(site, target, age_key, state, verify=True)
     checked = backups.newest(site.data_dir)
+    day(2)
     making.full(site, target, public, state, verify=True)
     later = backups.newest(site.data_dir)
     assert checked is not None

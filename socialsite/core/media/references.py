@@ -20,6 +20,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import chain
 from typing import ClassVar
 
 from django.db.models import QuerySet
@@ -48,8 +49,6 @@ STEP = 200
 # The folders of files are compared with the tables over this many nights.
 NIGHTS = 16
 _FOLDERS = [f"{number:02x}" for number in range(256)]
-# Of a picture or a video; few have captions besides.
-FILES_EACH = 2
 
 Uses = Callable[[Media], bool]
 PublicNames = Callable[[Sequence[Media]], set[str]]
@@ -240,13 +239,13 @@ def remove_orphans(day: date) -> int:
     """Remove those of a part of the files that no row names; return their number.
 
     Such files come back with a restored back-up, if their posts were deleted after their upload.
-    Each file is checked every NIGHTS days. Removes nothing if there are many more files than rows:
-    then the database is another one, as that of a trial.
+    Each file is checked every NIGHTS days. Removes nothing if there are many more uploads than
+    rows: then the database is another one, as that of a trial.
     """
-    files = sum(len(stored_files.old_names(folder)) for folder in _FOLDERS)
-    most = Media.objects.count() * FILES_EACH
-    if files > most * 3 // 2:
-        logger.error("%d files, and rows for %d: is this the right database?", files, most)
+    uploads = sum(map(_is_full, chain.from_iterable(map(stored_files.old_names, _FOLDERS))))
+    rows = Media.objects.count()
+    if uploads > rows * 3 // 2:
+        logger.error("files of %d uploads, %d rows: is this the right database?", uploads, rows)
         return 0
     removed = 0
     for names in _tonight(stored_files.old_names, day):
@@ -254,6 +253,11 @@ def remove_orphans(day: date) -> int:
             stored_files.remove(name)
             removed += 1
     return removed
+
+
+def _is_full(name: str) -> bool:
+    """Return whether this is the file that its row is named after."""
+    return stored_files.full_name(name) == name
 
 
 def _tonight(listed: Callable[[str], list[str]], day: date) -> Iterator[list[str]]:

@@ -118,7 +118,7 @@ def public_names(folder: str) -> list[str]:
 
 
 def old_names(folder: str) -> list[str]:
-    """Return the names of the files in a folder that are there for a day."""
+    """Return the names of the files in a folder that have been there for a day."""
     limit, found = time.time() - OLD_SECONDS, []
     with contextlib.suppress(FileNotFoundError), os.scandir(path_of(folder)) as entries:
         for entry in entries:

@@ -17,13 +17,12 @@ OTHERS = frozenset({"LANG", "TZ", "PATH", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY
 
 
 class Command(BaseCommand):
-    """Fails if no request would be accepted, and prints a line for each unknown name.
+    """Fails if a check of Django fails or no request would be accepted; names unknown settings.
 
     A misspelt setting would silently have its default.
     """
 
     help = "Check ALLOWED_HOSTS, and say which of these names are no settings."
-    requires_system_checks = ()
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:

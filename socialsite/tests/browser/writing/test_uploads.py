@@ -321,7 +321,7 @@ def test_the_nightly_check_removes_old_files_without_a_row(
     author: User, drain: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(references, "STEP", 2)
-    item = posted(author, "public")[1]
+    items = [posted(author, audience)[1] for audience in ("public", "followers")]
     drain()
     orphans = [f"{NOBODYS[:2]}/{number:032x}.jpg" for number in range(10)]
     foreign = f"{NOBODYS[:2]}/notes.txt"
@@ -335,14 +335,14 @@ def test_the_nightly_check_removes_old_files_without_a_row(
 
     assert not removed()  # its row may be written yet
     monkeypatch.setattr(stored_files, "OLD_SECONDS", -60)
-    assert not removed()  # 12 files, and a row for two: perhaps another database
+    assert not removed()  # 12 uploads, and two rows: perhaps another database
     assert "is this the right database?" in caplog.text
     for name in orphans[1:]:
         stored_files.remove(name)
     assert (removed(), removed()) == (1, 0)
     assert not any(stored_files.path_of(name).exists() for name in orphans)
     assert stored_files.path_of(foreign).exists()
-    assert files_of(item) == [True, True]
+    assert all(files_of(item) == [True, True] for item in items)
 
 
 @pytest.mark.django_db
