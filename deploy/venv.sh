@@ -1,7 +1,8 @@
 #!/bin/sh
-# Install one of three nested sets into .venv: base (embedded mode, wheels only), stack, dev; or the
-# set tools into .venv/tools. All packages come from the lock files in requirements/lock, each in one
-# version, each file checked by its hash.
+# Install one of three nested sets into .venv: base (embedded mode, wheels only), stack, dev; beside
+# one of them an optional set: otel (traces), s3 (uploads in a bucket); or the set tools into
+# .venv/tools. All packages come from the lock files in requirements/lock, each in one version, each
+# file checked by its hash.
 # A stamp for each set, the hash of its lock files, makes the second call take milliseconds.
 set -eu
 
@@ -11,8 +12,9 @@ case $set_name in
     base) contained="base" ;;
     stack) contained="base stack" ;;
     dev) contained="base stack dev" ;;
+    otel|s3) contained="$set_name" ;;
     tools) contained="tools"; venv=.venv/tools ;;
-    *) echo "usage: deploy/venv.sh base|stack|dev|tools" >&2; exit 2 ;;
+    *) echo "usage: deploy/venv.sh base|stack|dev|otel|s3|tools" >&2; exit 2 ;;
 esac
 locks=requirements/lock
 
@@ -79,6 +81,7 @@ fi
 source_builds=":none:"
 case $set_name in
     base) echo "Installing Python packages (first run, about 30 s) ..." >&2 ;;
+    otel|s3) ;;
     tools) echo "Installing the tools of make lock and make audit ..." >&2 ;;
     *) echo "Installing Python packages (first run, about a minute) ..." >&2; source_builds="mysqlclient" ;;
 esac

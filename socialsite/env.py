@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from socialsite.core.media.media_settings import MediaSettings
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
@@ -24,7 +25,7 @@ CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 DEMO_PUSH_ALL_MAX = 100
 
 
-class Env(MetricsSettings):
+class Env(MetricsSettings, MediaSettings):
     """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
@@ -64,9 +65,6 @@ class Env(MetricsSettings):
     )
     FILES_GROUP: str = Field(
         "", description="group of a front web server that reads media and static files in DATA_DIR"
-    )
-    MEDIA_MIN_FREE_PERCENT: float = Field(
-        5, ge=0, le=90, description="uploads are refused while the disk has less free; 0: never"
     )
     DEMO: bool = Field(
         True, description="fill the site with demo data; with https the default is 0"
@@ -178,10 +176,6 @@ class Env(MetricsSettings):
     OUTGOING_LOOPBACK: bool = Field(
         False, description="the site may send requests to its own machine; for tests only"
     )
-    VIDEO_UPLOADS: bool = Field(True, description="people may upload videos")
-    VIDEO_MB: int = Field(100, ge=1, le=100, description="maximum size of an uploaded video, in MB")
-    VIDEO_SECONDS: int = Field(600, ge=1, le=3600, description="maximum seconds of a video")
-    IMPORT_MB: int = Field(500, ge=5, le=500, description="maximum MB of an archive to import")
     FAILPOINT: str = Field("", description="name:n, kills the process at that point (tests only)")
     _rates: dict[str, Rate | None] = PrivateAttr(default_factory=dict)
 

@@ -301,7 +301,11 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = EMBEDDED
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # as nginx serves them: for this site only
 MEDIA_URL = "/media/"
-MEDIA_ROOT = DATA_DIR / "media"
+# With a bucket, that of the uploads which were not moved there yet, and of drafts.
+MEDIA_ROOT = ENV.media_folder or DATA_DIR / "media"
+MEDIA_BUCKET = ENV.media_bucket
+# nginx, if it is in front, reads the folder that uploads are in by default.
+MEDIA_BY_NGINX = not (EMBEDDED or ENV.MEDIA_URL)
 MEDIA_MIN_FREE_PERCENT = ENV.MEDIA_MIN_FREE_PERCENT
 VIDEO_UPLOADS = ENV.VIDEO_UPLOADS
 VIDEO_MB = ENV.VIDEO_MB
@@ -312,7 +316,7 @@ VIDEO_CONVERSION = not EMBEDDED
 # For static files; uploads get the same (`core.media.pictures`).
 FILE_UPLOAD_PERMISSIONS = data_dir.shared_file(FILES_GROUP)
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = data_dir.shared_dir(FILES_GROUP)
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
@@ -320,6 +324,11 @@ STORAGES = {
         else "socialsite.core.http.static_files.HashedStaticFilesStorage"
     },
 }
+if MEDIA_BUCKET:
+    STORAGES["uploads"] = {
+        "BACKEND": "socialsite.core.media.buckets.storage.BucketStorage",
+        "OPTIONS": {"address": MEDIA_BUCKET},
+    }
 
 # --- languages and time -------------------------------------------------------------------------
 USE_TZ = True

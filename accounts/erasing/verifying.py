@@ -23,6 +23,7 @@ from socialsite.core.erasing.own import SCANNED
 from socialsite.core.exports import jobs as exports
 from socialsite.core.imports import files as imports
 from socialsite.core.media import stored_files
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.media.videos import sources
 from socialsite.core.models import Export, Import, Media, Video, VideoUpload
 
@@ -157,11 +158,14 @@ def _flat(reply: Any) -> Iterator[bytes]:
 def _in_files() -> Iterator[Found]:
     """Yield files that belong to no row: their owners are unknown."""
     root = Path(settings.MEDIA_ROOT)
-    lost = sum(
-        not _has_row(path.relative_to(root).as_posix())
+    names = {
+        path.relative_to(root).as_posix()
         for path in root.rglob("*")
         if path.is_file() and not path.name.startswith(".")
-    )
+    }
+    if buckets.is_used():
+        names.update(one.name for one in buckets.listed(""))
+    lost = sum(not _has_row(name) for name in names)
     if lost:
         yield Found("files that belong to no row", lost)
 

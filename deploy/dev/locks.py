@@ -1,9 +1,9 @@
 """Lock files: every package that an installation may fetch, with the hashes of its files.
 
 People edit the lists: `requirements/base.txt`, `requirements.txt` and `requirements/dev.txt`, and
-`build.txt`, `tools.txt` and `otel.txt` beside them. `make lock` resolves each list with uv and
-writes `requirements/lock/<set>.txt`: every package that the list needs, also on other systems and
-newer versions of Python, with the SHA-256 of each file that PyPI has of that version.
+`build.txt`, `tools.txt`, `otel.txt` and `s3.txt` beside them. `make lock` resolves each list with
+uv and writes `requirements/lock/<set>.txt`: every package that the list needs, also on other
+systems and newer versions of Python, with the SHA-256 of each file that PyPI has of that version.
 `deploy/venv.sh` installs from lock files only.
 
 `python -m deploy.dev.locks --check` compares lists and lock files without a network and prints each
@@ -32,7 +32,10 @@ LISTS = {
     "build": "requirements/build.txt",
     "tools": "requirements/tools.txt",
     "otel": "requirements/otel.txt",
+    "s3": "requirements/s3.txt",
 }
+# Installed beside one of the nested sets, so they have the same versions.
+OPTIONAL = ("otel", "s3")
 OLDEST_PYTHON = "3.11"
 
 PIN = re.compile(r"([A-Za-z0-9._-]+)(?:\[[A-Za-z0-9,._-]+\])?==([A-Za-z0-9.!]+)")
@@ -113,7 +116,7 @@ def differences(root: Path = PROJECT_DIR) -> list[str]:
                     f"{lock} has {direct.get(package, 'none')}"
                 )
         said += [f"{lock}: {package} has no hash" for package, it in have.items() if not it.hashes]
-        if name in GROWING or name == "otel":  # installed beside them
+        if name in GROWING or name in OPTIONAL:
             said += [
                 f"{lock}: {package} {it.version}, elsewhere {versions[package]}"
                 for package, it in have.items()
@@ -135,10 +138,10 @@ def write(options: list[str]) -> None:
     folder.mkdir(exist_ok=True)
     for name, file in LISTS.items():
         output = folder / f"{name}.txt"
-        if name in GROWING and name != "dev":
+        if (name in GROWING or name in OPTIONAL) and name != "dev":
             # uv prefers the versions in the existing output file: those of the largest set.
             shutil.copy(folder / "dev.txt", output)
-        upgrade = options if name in ("dev", "build", "tools", "otel") else []
+        upgrade = options if name in ("dev", "build", "tools") else []
         subprocess.run(
             [
                 *(str(Path(sys.executable).with_name("uv")), "pip", "compile", "--quiet"),

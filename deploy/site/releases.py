@@ -21,7 +21,6 @@ LEFT_OUT = (
     *("node_modules", ".import_linter_cache", "build", "*.egg-info"),
 )
 COMPLETE = ".complete"
-TRACING = "requirements/lock/otel.txt"
 KEPT = 3
 
 
@@ -71,9 +70,7 @@ def install(machine: Machine, source: Path) -> Path:
     _readable(release)
     machine.begins("the packages of the version are installed, for about half a minute")
     run("deploy/venv.sh", "stack", cwd=release)
-    if settings.environment().get("OTEL_EXPORTER_OTLP_ENDPOINT"):
-        words = ("-m", "pip", "install", "--quiet", "--require-hashes", "-r", TRACING)
-        run(str(release / ".venv/bin/python"), *words, cwd=release)
+    add_packages(release)
     # The account of the site cannot write here, so Python would compile everything at each start.
     run(
         *(str(release / ".venv/bin/python"), "-m", "compileall", "-q", "-j", "0", "."),
@@ -83,6 +80,15 @@ def install(machine: Machine, source: Path) -> Path:
     (release / COMPLETE).touch()
     machine.changed(f"{release} installed")
     return release
+
+
+def add_packages(release: Path) -> None:
+    """Install the optional packages that the settings need, unless the release has them."""
+    wanted = settings.environment()
+    if wanted.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+        run("deploy/venv.sh", "otel", cwd=release)
+    if wanted.get("MEDIA_URL", "").startswith("s3://"):
+        run("deploy/venv.sh", "s3", cwd=release)
 
 
 def is_complete(release: Path) -> bool:

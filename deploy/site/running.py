@@ -64,6 +64,7 @@ def start(machine: Machine, *, restart: bool) -> None:
     release = releases.current()
     old = {unit for unit in _units() if restart or _release_of(unit) != release}
     if old and release:
+        releases.add_packages(release)
         _check_settings(release)  # a bad setting must not stop what runs
     # Workers first: they understand what new HTTP workers send.
     for role in sorted(ROLES, key=lambda role: role.answers):

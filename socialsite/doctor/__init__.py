@@ -2,5 +2,5 @@
 
 A check is a function in `checks` that yields findings; `contents` lists all of them in order. A
 check reads and measures. It changes nothing except that it sends one message through the channel
-layer.
+layer, and writes one file into a bucket and removes it.
 """

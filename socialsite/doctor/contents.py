@@ -2,7 +2,16 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.doctor.checks import configuration, database, machine, mail, servers, tls, work
+from socialsite.doctor.checks import (
+    configuration,
+    database,
+    machine,
+    mail,
+    servers,
+    tls,
+    uploads,
+    work,
+)
 from socialsite.doctor.findings import Check
 
 CHECKS: tuple[Check, ...] = (
@@ -22,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     Check("worker", _("Workers"), work.worker),
     Check("clock", _("Clock"), machine.clock),
     Check("disk", _("Disk"), machine.disk),
+    Check("uploads", _("Uploads"), uploads.uploads),
     Check("mail", _("Mail"), mail.mail),
     Check("backup", _("Backup"), machine.backup),
     Check("versions", _("Versions"), machine.versions),

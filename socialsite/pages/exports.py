@@ -74,5 +74,5 @@ def file_of(request: HttpRequest, user_id: int, client: str, export_id: str) -> 
         raise errors.FreshLoginNeeded
     day = iso(row.created_at)[:10]
     headers = {"Content-Disposition": f'attachment; filename="archive-{day}.zip"'}
-    name = f"{jobs.FOLDER}/{row.name}.zip"
+    name = jobs.stored_name(row.name)
     return media_files.sent(request, name, media_files.PRIVATE, headers)

@@ -4,6 +4,9 @@ In front of the site nginx serves public files itself. Requests that arrive here
 files, or for public ones whose link is missing. The same visibility check as for posts then decides
 (`core.media.references`). A reader who may not see a picture gets the same answer as for a name
 that does not exist. No cache stores a private picture.
+
+A file in a bucket (`core.media.buckets`) is checked in the same way, public or not. Its reader is
+then sent to a signed address of the bucket, which soon ends.
 """
 
 import mimetypes
@@ -18,13 +21,17 @@ from accounts.request_auth import authentication
 from socialsite.core import errors
 from socialsite.core.http import api, ranges
 from socialsite.core.media import references, stored_files
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.rate_limits import budgets
 from socialsite.core.requests import request_budgets
 
 PUBLIC = "public, max-age=31536000, immutable"  # a name is never reused for another picture
 PRIVATE = "private, no-store"
+# For half the time that the signed address of a public file is valid.
+REDIRECT = f"public, max-age={buckets.PUBLIC_SECONDS // 2}"
 # Internal location of nginx for all files below MEDIA_ROOT; only responses of the site lead there.
 HANDED_OVER = "/_uploads/"
+CAPTIONS = ".vtt"
 # Private files need the database; public files are served without it.
 TAKES = {"GET": (budgets.GUEST_READ, budgets.READ)}
 # The file has only pixels, but no script may run even if a browser takes it for a page.
@@ -42,7 +49,7 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
     """
     if not stored_files.NAME.fullmatch(path):
         raise errors.NotFound
-    if stored_files.is_public(path):
+    if stored_files.is_public(path) or (buckets.is_used() and references.is_public(path)):
         return sent(request, path, PUBLIC)
     request_budgets.prepare(request, TAKES)
     try:
@@ -74,20 +81,40 @@ def _viewer_id(request: HttpRequest) -> int | None:
 def sent(
     request: HttpRequest, name: str, cache: str, more: Mapping[str, str] | None = None
 ) -> HttpResponseBase:
-    """Return a file below MEDIA_ROOT, or let nginx send it if nginx announces that it can.
+    """Return a file, or let nginx send it if nginx announces that it can, or say where it is.
 
-    Raises NotFound if it is gone.
+    Raises NotFound if it is gone, Unavailable if the bucket does not answer.
     """
-    kind = mimetypes.guess_type(name)[0]
     headers = {**HEADERS, "Cache-Control": cache, **(more or {})}
-    path = stored_files.path_of(name)
+    try:
+        if stored_files.is_in_bucket(name):
+            return _from_bucket(request, name, cache, headers)
+        return _from_folder(request, name, headers)
+    except FileNotFoundError:
+        raise errors.NotFound from None
+
+
+def _from_folder(request: HttpRequest, name: str, headers: dict[str, str]) -> HttpResponseBase:
+    kind, path = mimetypes.guess_type(name)[0], stored_files.path_of(name)
     # The header only says that nginx is in front: the path of the files never comes from outside.
-    if not settings.EMBEDDED and request.headers.get("X-Sendfile-Type") == "X-Accel-Redirect":
+    if settings.MEDIA_BY_NGINX and request.headers.get("X-Sendfile-Type") == "X-Accel-Redirect":
         if not path.is_file():
             raise errors.NotFound
         headers["X-Accel-Redirect"] = HANDED_OVER + name
         return HttpResponse(content_type=kind, headers=headers)
-    try:
-        return ranges.file_response(request, path, kind, headers)
-    except FileNotFoundError:
-        raise errors.NotFound from None
+    return ranges.file_response(request, path, kind, headers)
+
+
+def _from_bucket(
+    request: HttpRequest, name: str, cache: str, headers: dict[str, str]
+) -> HttpResponseBase:
+    kind = mimetypes.guess_type(name)[0]
+    if name.endswith(CAPTIONS):  # browsers accept those of the page's own site only
+        return HttpResponse(buckets.read(name), content_type=kind, headers=headers)
+    if request.method == "HEAD":  # the composer asks so whether a picture is still there
+        headers["Content-Length"] = str(buckets.size(name))
+        return HttpResponse(content_type=kind, headers=headers)
+    seconds = buckets.PUBLIC_SECONDS if cache == PUBLIC else buckets.PRIVATE_SECONDS
+    headers["Location"] = buckets.address(name, cache, seconds, headers)
+    headers["Cache-Control"] = REDIRECT if cache == PUBLIC else cache
+    return HttpResponse(status=302, headers=headers)

@@ -6,12 +6,12 @@
   each page forbids scripts.
 """
 
+import contextlib
 import csv
 import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import IO, Any
 
 from django.conf import settings
@@ -187,13 +187,13 @@ def _write_media(file: zipfile.ZipFile, item: Media, done: Callable[[], None]) -
     """Copy the files of a picture or video as they are; one that is gone by now is left out."""
     captions = [one["name"] for one in item.captions]
     for name in (item.name, *captions):
-        try:
-            source = stored_files.path_of(name).open("rb")
-        except FileNotFoundError:
-            continue
         member = zipfile.ZipInfo(file_of(name))
         member.compress_type = zipfile.ZIP_STORED
-        with source, file.open(member, "w", force_zip64=True) as out:
+        with (
+            contextlib.suppress(FileNotFoundError),
+            stored_files.opened(name) as source,
+            file.open(member, "w", force_zip64=True) as out,
+        ):
             while block := source.read(BLOCK):
                 out.write(block)
                 done()
@@ -232,7 +232,7 @@ def _text(file: zipfile.ZipFile, path: str, text: str) -> None:
         out.write(text)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _member(file: zipfile.ZipFile, path: str) -> Iterator[io.TextIOWrapper]:
     with (
         file.open(path, "w", force_zip64=True) as raw,

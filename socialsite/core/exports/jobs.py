@@ -11,6 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +23,7 @@ from socialsite.core.db import leases
 from socialsite.core.errors import DISK_FULL
 from socialsite.core.events import enqueue
 from socialsite.core.media import disk_space
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.models import Export
 from socialsite.core.runtime import data_dir
 from socialsite.core.runtime.failpoints import failpoint
@@ -58,8 +60,13 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Return the path of an archive."""
+    """Return the path of an archive, or of a draft; an archive may be in the bucket instead."""
     return folder() / f"{name}.zip"
+
+
+def stored_name(name: str) -> str:
+    """Return the name of an archive below MEDIA_ROOT or in the bucket."""
+    return f"{FOLDER}/{name}.zip"
 
 
 # --- people -------------------------------------------------------------------------------------
@@ -116,6 +123,8 @@ def work_off(write: Write) -> bool:
             draft.chmod(data_dir.OWN_FILE)
             write(row.owner_id, file, _reporter(row))
         failpoint("export-written")
+        if buckets.is_used():
+            _put(row, draft)
         _finish(row, State.READY, draft)
     except Lost:
         logger.info("archive %s was deleted or has another worker", row.pk)
@@ -156,6 +165,17 @@ def _reporter(row: Export) -> Callable[[int], None]:
     return report
 
 
+def _put(row: Export, draft: Path) -> None:
+    """Copy an archive into the bucket, and renew the lease meanwhile. Raises Lost, NotNow."""
+    report = _reporter(row)
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(buckets.put, draft, stored_name(row.name))
+        while not done.done():
+            wait([done], RENEW_SECONDS)
+            report(99)
+        done.result()
+
+
 @db.atomic
 def _finish(row: Export, state: str, draft: Path | None = None) -> None:
     """Store the result, the file under its final name. Raises Lost."""
@@ -165,7 +185,8 @@ def _finish(row: Export, state: str, draft: Path | None = None) -> None:
         raise Lost
     if draft is not None:
         current.size = draft.stat().st_size
-        draft.replace(path_of(current.name))
+        if not buckets.is_used():
+            draft.replace(path_of(current.name))
         current.progress = 100
     current.state, current.finished_at = state, db.now_ms()
     current.save()
@@ -182,14 +203,33 @@ def purge() -> int:
     before = db.now_ms() - DAYS * DAY_MS
     old = Export.objects.exclude(state=State.WAITING).filter(finished_at__lt=before)
     removed = sum(_drop(row.pk) for row in old.order_by("pk")[:100])
-    for path in folder().iterdir():
-        name = path.name.partition(".")[0]
-        with contextlib.suppress(FileNotFoundError):
-            is_old = path.stat().st_mtime * 1000 < before
-            if is_old and not Export.objects.filter(name=name).exists():
-                path.unlink()
-                removed += 1
+    for name in _names_before(before):
+        if not Export.objects.filter(name=name).exists():
+            _remove(name)
+            removed += 1
     return removed
+
+
+def _names_before(time_ms: int) -> set[str]:
+    """Return the names of the archives and drafts that were written before a time."""
+    found = set()
+    for path in folder().iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime * 1000 < time_ms:
+                found.add(path.name.partition(".")[0])
+    if buckets.is_used():
+        for one in buckets.listed(f"{FOLDER}/"):
+            if one.written.timestamp() * 1000 < time_ms:
+                found.add(Path(one.name).stem)
+    return found
+
+
+def _remove(name: str) -> None:
+    """Remove an archive and its drafts."""
+    for path in folder().glob(f"{name}.*"):
+        path.unlink(missing_ok=True)
+    if buckets.is_used():
+        buckets.remove(stored_name(name))
 
 
 def delete_all(owner_id: int, limit: int) -> int:
@@ -210,5 +250,5 @@ def _drop(ident: int) -> int:
 def _delete(row: Export) -> None:
     """Delete a locked archive, the file first: a row without a file is deleted again."""
     if row.name:
-        path_of(row.name).unlink(missing_ok=True)
+        _remove(row.name)
     row.delete()

@@ -1,15 +1,19 @@
 """The content security policies of pages.
 
 Every response has `PAGE`, except two addresses: a page to embed has `EMBED`, and a page that shows
-such a page in a frame has `PREVIEW`.
+such a page in a frame has `PREVIEW`. If the uploads are in a bucket, browsers load them from there.
 """
+
+from django.conf import settings
+
+_UPLOADS = f" {settings.MEDIA_BUCKET.origin}" if settings.MEDIA_BUCKET else ""
 
 _PARTS = {
     "default-src": "'none'",
     "script-src": "'self'",
     "style-src": "'self'",
-    "img-src": "'self' data:",
-    "media-src": "'self'",
+    "img-src": f"'self' data:{_UPLOADS}",
+    "media-src": f"'self'{_UPLOADS}",
     "font-src": "'self'",
     "connect-src": "'self'",
     "manifest-src": "'self'",

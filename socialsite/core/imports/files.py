@@ -1,6 +1,7 @@
 """Uploaded files that wait for their import, below MEDIA_ROOT; no address leads to them.
 
-A kind of import may write files beside one, with its name and a suffix; they go with it.
+A kind of import may write files beside one, with its name and a suffix; they go with it. If there
+is a bucket, the file is there, and a worker keeps a copy of it while it works on the import.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ from django.conf import settings
 
 from socialsite.core.errors import PayloadTooLarge
 from socialsite.core.media import disk_space
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.models import Import
 from socialsite.core.runtime import data_dir
 
@@ -34,8 +36,27 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Return the path of a file."""
+    """Return the path of a file; in the bucket it may be instead."""
     return folder() / name
+
+
+def local(name: str) -> Path:
+    """Return the path of a file, copied from the bucket if need be. Raises FileNotFoundError."""
+    path = path_of(name)
+    if buckets.is_used() and not path.exists():
+        draft = path_of(f"{name}.{secrets.token_hex(4)}")
+        try:
+            with open(draft, "xb", opener=own_file) as file:
+                buckets.copy(stored_name(name), file)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    return path
+
+
+def stored_name(name: str) -> str:
+    """Return the name of a file in the bucket."""
+    return f"{FOLDER}/{name}"
 
 
 def most(kind: str) -> int:
@@ -49,8 +70,11 @@ def store(upload: IO[bytes], size: int, kind: str) -> str:
         raise PayloadTooLarge
     disk_space.check_free(size)
     name = secrets.token_hex(16)
-    path = path_of(name)
     upload.seek(0)
+    if buckets.is_used():
+        buckets.write(stored_name(name), upload)
+        return name
+    path = path_of(name)
     try:
         with disk_space.room(), open(path, "xb", opener=own_file) as file:
             shutil.copyfileobj(upload, file, COPY_BYTES)
@@ -70,8 +94,20 @@ def own_file(path: str, flags: int) -> int:
 def remove(name: str) -> None:
     """Remove a file and those beside it; "" has none."""
     if name:
-        for path in folder().glob(f"{name}*"):
-            path.unlink(missing_ok=True)
+        remove_copies(name)
+        if buckets.is_used():
+            buckets.remove(stored_name(name))
+
+
+def remove_copies(name: str) -> None:
+    """Remove what this machine has of a file."""
+    for path in folder().glob(f"{name}*"):
+        path.unlink(missing_ok=True)
+
+
+def names() -> set[str]:
+    """Return the names of the files that this machine has."""
+    return {path.name.partition(".")[0] for path in folder().iterdir()}
 
 
 def old_names(before: int) -> Iterator[str]:
@@ -80,3 +116,7 @@ def old_names(before: int) -> Iterator[str]:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_mtime * 1000 < before:
                 yield path.name.partition(".")[0]
+    if buckets.is_used():
+        for one in buckets.listed(f"{FOLDER}/"):
+            if one.written.timestamp() * 1000 < before:
+                yield Path(one.name).name

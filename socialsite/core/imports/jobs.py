@@ -24,6 +24,7 @@ from socialsite.core.errors import NotFound, QuotaExceeded, StaleVersion, Unavai
 from socialsite.core.events import enqueue, relay
 from socialsite.core.imports import files
 from socialsite.core.imports.kinds import Kind, Made, Refused, Row, Unreadable
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.models import Import, ImportItem
 from socialsite.core.runtime.failpoints import failpoint
 
@@ -157,6 +158,8 @@ def _due(now: int) -> "QuerySet[Import]":
 
 def work_off(kinds: Mapping[str, Kind]) -> bool:
     """Do one turn of the next import that is due; return whether there was one."""
+    if buckets.is_used():
+        _remove_copies()
     row = _claim()
     if row is None:
         return False
@@ -186,6 +189,14 @@ def work_off(kinds: Mapping[str, Kind]) -> bool:
     return True
 
 
+def _remove_copies() -> None:
+    """Remove what this machine copied for imports that have ended, perhaps on another machine."""
+    names = files.names()
+    names.difference_update(Import.objects.filter(name__in=names).values_list("name", flat=True))
+    for name in names:
+        files.remove_copies(name)
+
+
 def _claim() -> Import | None:
     return leases.claim(_due(db.now_ms()), LEASE_MS)
 
@@ -212,7 +223,7 @@ def _check(row: Import, kind: Kind) -> None:
     """Count the rows for the preview; nothing else changes."""
     counts, partly = Counter[str](), Counter[str]()
     there, first = 0, list[dict[str, str]]()
-    alive, path = _renewer(row), files.path_of(row.name)
+    alive, path = _renewer(row), files.local(row.name)
     kind.prepare(path, alive)
     for one in kind.rows(row.owner_id, path, 0):
         counts[one.error] += 1
@@ -236,7 +247,7 @@ def _check(row: Import, kind: Kind) -> None:
 
 def _run(row: Import, kind: Kind) -> None:
     total = max(1, row.preview["rows"])
-    alive, path = _renewer(row), files.path_of(row.name)
+    alive, path = _renewer(row), files.local(row.name)
     kind.prepare(path, alive)
     began = time.monotonic()
     for number, one in enumerate(kind.rows(row.owner_id, path, row.position)):

@@ -46,7 +46,7 @@ def add(after: int) -> tuple[list[int], int]:
     made = 0
     for row in rows:
         try:
-            with Image.open(stored_files.path_of(row.thumb_name)) as image:
+            with stored_files.opened(row.thumb_name) as file, Image.open(file) as image:
                 found = of_image(image)
         except OSError:
             logger.warning("picture %s cannot be read; it has no placeholder", row.pk)

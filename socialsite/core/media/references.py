@@ -20,7 +20,6 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import chain
 from typing import ClassVar
 
 from django.db.models import QuerySet
@@ -48,7 +47,6 @@ SPARED = timedelta(days=1)
 STEP = 200
 # The folders of files are compared with the tables over this many nights.
 NIGHTS = 16
-_FOLDERS = [f"{number:02x}" for number in range(256)]
 
 Uses = Callable[[Media], bool]
 PublicNames = Callable[[Sequence[Media]], set[str]]
@@ -80,6 +78,12 @@ def shows_to_reader(shows: Shows) -> Shows:
 def public_names(pictures: Sequence[Media]) -> set[str]:
     """Return the names of those files of these pictures that everybody may see."""
     return set[str]().union(*(names(pictures) for names in _public)) if pictures else set()
+
+
+def is_public(name: str) -> bool:
+    """Return whether everybody may see a file, by the tables."""
+    picture = by_file(name)
+    return picture is not None and name in public_names([picture])
 
 
 def is_seen_by(picture: Media, viewer_id: int | None) -> bool:
@@ -242,7 +246,7 @@ def remove_orphans(day: date) -> int:
     Each file is checked every NIGHTS days. Removes nothing if there are many more uploads than
     rows: then the database is another one, as that of a trial.
     """
-    uploads = sum(map(_is_full, chain.from_iterable(map(stored_files.old_names, _FOLDERS))))
+    uploads = sum(map(_is_full, stored_files.all_old_names()))
     rows = Media.objects.count()
     if uploads > rows * 3 // 2:
         logger.error("files of %d uploads, %d rows: is this the right database?", uploads, rows)
@@ -262,7 +266,7 @@ def _is_full(name: str) -> bool:
 
 def _tonight(listed: Callable[[str], list[str]], day: date) -> Iterator[list[str]]:
     """Yield the names of a part of all folders, STEP at a time."""
-    for folder in _FOLDERS[day.toordinal() % NIGHTS :: NIGHTS]:
+    for folder in stored_files.FOLDERS[day.toordinal() % NIGHTS :: NIGHTS]:
         names = listed(folder)
         for start in range(0, len(names), STEP):
             yield names[start : start + STEP]

@@ -1,8 +1,11 @@
-"""Files of pictures and videos below MEDIA_ROOT; public ones have a second name below `public`.
+"""Files of pictures and videos: below MEDIA_ROOT, or in a bucket (`core.media.buckets`).
 
-A web server in front serves only the files below `public`, without asking the site. The site itself
-serves the others after it checks the reader (`socialsite.pages.media_files`). Both names are hard
-links to one file, so creating or removing a link makes a file public or private.
+- Below MEDIA_ROOT a public file has a second name below `public`. A web server in front serves only
+  these, without asking the site. The site itself serves the others after it checks the reader
+  (`socialsite.pages.media_files`). Both names are hard links to one file, so creating or removing a
+  link makes a file public or private.
+- In a bucket all files are private, and the site checks the reader of each. A file that is below
+  MEDIA_ROOT all the same was not moved yet (`core.moving_uploads`), and is used from there.
 """
 
 import contextlib
@@ -10,11 +13,15 @@ import logging
 import os
 import re
 import secrets
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.runtime import data_dir
 
 logger = logging.getLogger(__name__)
@@ -25,13 +32,14 @@ OLD_SECONDS = 86_400
 # Names that `pictures.encode`, `videos.uploads` and `videos.captions` create. No other file has
 # an address.
 NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}((-s)?\.(jpg|webp)|-v\.jpg|\.mp4|-[0-9a-f]{8}\.vtt)")
+FOLDERS = [f"{number:02x}" for number in range(256)]
 _SMALL = "-s."
 _CAPTIONS = re.compile(r"-[0-9a-f]{8}\.vtt$")
 _POSTER, _VIDEO = "-v.jpg", ".mp4"
 
 
 def path_of(name: str) -> Path:
-    """Return the path of a file."""
+    """Return the path of a file, which is not there if the file is in the bucket."""
     return Path(settings.MEDIA_ROOT) / name
 
 
@@ -66,15 +74,30 @@ def new_captions_of(name: str) -> str:
     return f"{name.removesuffix(_VIDEO)}-{secrets.token_hex(4)}.vtt"
 
 
+def is_in_bucket(name: str) -> bool:
+    """Return whether a file, if there is one, is in the bucket."""
+    return buckets.is_used() and not path_of(name).exists()
+
+
 def write(name: str, data: bytes) -> None:
     """Write a file atomically, with the permissions of `core.runtime.data_dir`."""
+    if buckets.is_used():
+        buckets.write(name, data)
+        return
+    with _replaced(name) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def _replaced(name: str) -> Iterator[IO[bytes]]:
+    """Give a file that becomes the one with this name when the block ends without an error."""
     path = path_of(name)
     make_directory(path.parent)
     draft = path.with_name(f".{secrets.token_hex(8)}")
     try:
         with draft.open("xb") as file:
             os.fchmod(file.fileno(), data_dir.shared_file(settings.FILES_GROUP))
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())  # after a power cut the row must not exist without its bytes
         draft.replace(path)
@@ -83,11 +106,45 @@ def write(name: str, data: bytes) -> None:
         raise
 
 
+def move(path: Path, name: str) -> None:
+    """Move a finished file, which is on the disk of MEDIA_ROOT, to its name."""
+    if buckets.is_used():
+        buckets.put(path, name)
+        path.unlink()
+        return
+    target = path_of(name)
+    make_directory(target.parent)
+    with path.open("rb") as file:
+        os.fchmod(file.fileno(), data_dir.shared_file(settings.FILES_GROUP))
+        os.fsync(file.fileno())
+    path.replace(target)
+
+
+@contextlib.contextmanager
+def opened(name: str) -> Iterator[IO[bytes]]:
+    """Open a file to read it. Raises FileNotFoundError."""
+    if not is_in_bucket(name):
+        with path_of(name).open("rb") as file:
+            yield file
+        return
+    with tempfile.TemporaryFile() as file:
+        buckets.copy(name, file)
+        file.seek(0)
+        yield file
+
+
+def size(name: str) -> int:
+    """Return the bytes of a file. Raises FileNotFoundError."""
+    return buckets.size(name) if is_in_bucket(name) else path_of(name).stat().st_size
+
+
 def publish(name: str) -> None:
     """Make a file public. Does nothing if the file is missing or the disk has no links.
 
     The site then serves the file itself.
     """
+    if is_in_bucket(name):
+        return
     link = public_path(name)
     try:
         make_directory(link.parent)
@@ -105,8 +162,22 @@ def withdraw(name: str) -> None:
 
 def remove(name: str) -> None:
     """Remove a file, its public link first."""
+    remove_local(name)
+    if buckets.is_used():
+        buckets.remove(name)
+
+
+def remove_local(name: str) -> None:
+    """Remove a file below MEDIA_ROOT, its public link first."""
     withdraw(name)
     path_of(name).unlink(missing_ok=True)
+
+
+def fetch(name: str) -> int:
+    """Copy a file of the bucket below MEDIA_ROOT; return its bytes. Raises FileNotFoundError."""
+    with _replaced(name) as file:
+        buckets.copy(name, file)
+        return file.tell()
 
 
 def public_names(folder: str) -> list[str]:
@@ -117,17 +188,49 @@ def public_names(folder: str) -> list[str]:
         return []
 
 
-def old_names(folder: str) -> list[str]:
-    """Return the names of the files in a folder that have been there for a day."""
-    limit, found = time.time() - OLD_SECONDS, []
+def local_names() -> Iterator[str]:
+    """Yield the names of the files below MEDIA_ROOT."""
+    for folder in FOLDERS:
+        yield from _local_names(folder)
+
+
+def _local_names(folder: str) -> Iterator[str]:
     with contextlib.suppress(FileNotFoundError), os.scandir(path_of(folder)) as entries:
         for entry in entries:
-            name = f"{folder}/{entry.name}"
-            with contextlib.suppress(FileNotFoundError):
-                # A move and a link count: a restored or renamed file may have been written before.
-                if NAME.fullmatch(name) and entry.stat().st_ctime < limit:
-                    found.append(name)
+            if NAME.fullmatch(name := f"{folder}/{entry.name}"):
+                yield name
+
+
+def old_names(folder: str) -> list[str]:
+    """Return the names of the files in a folder that have been there for a day."""
+    found = set(_old_local(folder))
+    if buckets.is_used():
+        found.update(_old_in_bucket(f"{folder}/"))
     return sorted(found)
+
+
+def all_old_names() -> Iterator[str]:
+    """Yield those of all folders; one that is being moved twice."""
+    for folder in FOLDERS:
+        yield from _old_local(folder)
+    if buckets.is_used():
+        yield from _old_in_bucket("")
+
+
+def _old_local(folder: str) -> Iterator[str]:
+    limit = time.time() - OLD_SECONDS
+    for name in _local_names(folder):
+        with contextlib.suppress(FileNotFoundError):
+            # A move and a link count: a restored or renamed file may have been written before.
+            if path_of(name).stat().st_ctime < limit:
+                yield name
+
+
+def _old_in_bucket(prefix: str) -> Iterator[str]:
+    limit = time.time() - OLD_SECONDS
+    for one in buckets.listed(prefix):
+        if NAME.fullmatch(one.name) and one.written.timestamp() < limit:
+            yield one.name
 
 
 def make_directory(path: Path) -> None:

@@ -36,6 +36,11 @@ class Command(BaseCommand):
             raise CommandError(
                 f"ALLOWED_HOSTS: {host} of SITE_URL is missing: no request is accepted"
             )
+        if settings.MEDIA_ROOT != settings.DATA_DIR / "media":
+            raise CommandError(
+                "MEDIA_URL: an installed site has its uploads in DATA_DIR/media or a bucket; mount"
+                f" {settings.MEDIA_ROOT} there"
+            )
         known = {*Env.model_fields, *(row.variable for row in budgets.TABLE.values())}
         for name in options["names"]:
             if name in known | OTHERS or name.startswith(FOREIGN):

@@ -637,6 +637,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/core/runtime/vapid.py": ("the keys of a browser",),
     "socialsite/core/rate_limits/budget.py": OURS,
     "socialsite/core/http/json.py": ("JSON", "a text in JSON"),
+    "socialsite/core/media/buckets/address.py": OURS,
     "socialsite/core/media/stored_files.py": ("a picture's file",),
     "socialsite/core/media/picture_limits.py": ("a picture's parts",),
     "socialsite/core/media/videos/captions.py": (

@@ -107,9 +107,14 @@ def _prepare(claim: _Claim) -> None:
         raise Refused(failures.CRASHED)
     if disk_space.is_disk_full():
         raise NotNow
-    source = sources.path_of(claim.source)
-    if not source.is_file():
-        raise Refused(failures.CRASHED)
+    try:
+        with sources.local(claim.source) as source:
+            _convert(claim, source)
+    except FileNotFoundError:
+        raise Refused(failures.CRASHED) from None
+
+
+def _convert(claim: _Claim, source: Path) -> None:
     facts = probing.probe(source)
     with (
         sources.draft(claim.source, claim.lease, "jpg") as picture,
@@ -187,11 +192,11 @@ def _write(
 ) -> None:
     item = _locked(claim)
     video = Video.objects.get(pk=claim.ident)
-    item.size = stored_files.path_of(item.thumb_name).stat().st_size if item.thumb_name else 0
+    item.size = stored_files.size(item.thumb_name) if item.thumb_name else 0
     if made is not None and target is not None:
         item.width, item.height, video.seconds = made.width, made.height, made.seconds
         item.size += target.stat().st_size
-        sources.move(target, item.name)
+        stored_files.move(target, item.name)
     item.save(update_fields=["width", "height", "size"])
     video.state, video.failure, video.source = state, failure, ""
     video.progress = 100 if made is not None else video.progress
@@ -220,12 +225,10 @@ def _later(claim: _Claim, pause_ms: int, tries: int) -> None:
 
 
 def sweep_sources() -> int:
-    """Remove sources of videos that do not need them any more; return how many files."""
+    """Remove sources that no video and no upload needs any more; return how many."""
     removed = 0
-    for name, paths in sources.old_names().items():
-        if any(model.objects.filter(source=name).exists() for model in (Video, VideoUpload)):
-            continue
-        for path in paths:
-            path.unlink(missing_ok=True)
+    for name in sources.old_names():
+        if not any(model.objects.filter(source=name).exists() for model in (Video, VideoUpload)):
+            sources.remove(name)
             removed += 1
     return removed

@@ -124,8 +124,7 @@ def _finish(owner_id: int, ident: int) -> VideoUpload:
     upload = _locked(owner_id, ident)
     if upload.video_id is not None:
         return upload
-    with sources.path_of(upload.source).open("rb") as file:
-        uploads.check_container(file.read(HEAD))
+    uploads.check_container(sources.head(upload.source, HEAD))
     accepted = uploads.accept_source(upload.source, upload.size)
     with uploads.no_orphans(accepted):
         upload.video_id = uploads.store(owner_id, accepted).pk

@@ -1,7 +1,11 @@
-"""Uploaded files that wait for their conversion, below MEDIA_ROOT; no address leads to them.
+"""Uploaded files that wait for their conversion; no address leads to them.
 
-A file is named by a random name; the files that a conversion writes begin with that name and end
-with the number of its lease, so that two workers never write the same file.
+Below MEDIA_ROOT a source is one file with a random name. In a bucket it is one file for each part
+that arrived, whose names end with the place of the part, since the parts may arrive at different
+machines; a worker copies them into one file of its own.
+
+The files that a conversion writes begin with the name of the source and end with the number of its
+lease, so that two workers never write the same file.
 """
 
 import contextlib
@@ -16,7 +20,7 @@ from typing import IO
 
 from django.conf import settings
 
-from socialsite.core.media import stored_files
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.runtime import data_dir
 
 FOLDER = "incoming"
@@ -33,8 +37,48 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Return the path of a source."""
+    """Return the path of a source, which is not there if the source is in the bucket."""
     return folder() / name
+
+
+@contextlib.contextmanager
+def local(name: str) -> Iterator[Path]:
+    """Give the path of a source on this machine, for a block. Raises FileNotFoundError."""
+    path = path_of(name)
+    if not buckets.is_used() or path.exists():
+        if not path.exists():
+            raise FileNotFoundError(name)
+        yield path
+        return
+    with draft(name, secrets.randbits(62), "copy") as copied:
+        with open(copied, "xb", opener=_own_file) as file:
+            for part in _parts(name):
+                if int(part.rpartition(".")[2]) != file.tell():
+                    raise FileNotFoundError(part)
+                buckets.copy(part, file)
+        yield copied
+
+
+def head(name: str, number: int) -> bytes:
+    """Return the first bytes of a source. Raises FileNotFoundError."""
+    path = path_of(name)
+    if buckets.is_used() and not path.exists():
+        return buckets.head(_part(name, 0), number)
+    with path.open("rb") as file:
+        return file.read(number)
+
+
+def _part(name: str, offset: int) -> str:
+    """Return the name of a part in the bucket; names are in the order of the parts."""
+    return f"{FOLDER}/{name}.{offset:012}"
+
+
+def _parts(name: str) -> list[str]:
+    """Return the names of the parts in the bucket. Raises FileNotFoundError if there are none."""
+    found = [one.name for one in buckets.listed(f"{FOLDER}/{name}.")]
+    if not found:
+        raise FileNotFoundError(name)
+    return found
 
 
 def new_name() -> str:
@@ -45,8 +89,11 @@ def new_name() -> str:
 def write(upload: IO[bytes]) -> str:
     """Store an upload as a source and return its name."""
     name = new_name()
-    path = path_of(name)
     upload.seek(0)
+    if buckets.is_used():
+        buckets.write(_part(name, 0), upload)
+        return name
+    path = path_of(name)
     try:
         with open(path, "xb", opener=_own_file) as file:
             shutil.copyfileobj(upload, file, COPY_BYTES)
@@ -63,6 +110,9 @@ def write_at(name: str, offset: int, data: bytes) -> None:
 
     Raises FileNotFoundError if what stands before it is gone: back-ups leave sources out.
     """
+    if buckets.is_used() and not path_of(name).exists():
+        buckets.write(_part(name, offset), data)
+        return
     handle = _own_file(str(path_of(name)), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
     with open(handle, "wb", buffering=0) as file:
         if os.fstat(handle).st_size < offset:
@@ -80,9 +130,13 @@ def _own_file(path: str, flags: int) -> int:
 
 def remove(name: str) -> None:
     """Remove a source and what its conversions left; "" has none."""
-    if name:
-        for path in folder().glob(f"{name}*"):
-            path.unlink(missing_ok=True)
+    if not name:
+        return
+    for path in folder().glob(f"{name}*"):
+        path.unlink(missing_ok=True)
+    if buckets.is_used():
+        for part in list(buckets.listed(f"{FOLDER}/{name}.")):
+            buckets.remove(part.name)
 
 
 @contextlib.contextmanager
@@ -95,23 +149,18 @@ def draft(name: str, lease: int, suffix: str) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-def move(path: Path, name: str) -> None:
-    """Move a finished file to its name below MEDIA_ROOT, readable as all files there."""
-    target = stored_files.path_of(name)
-    stored_files.make_directory(target.parent)
-    with path.open("rb") as file:
-        os.fchmod(file.fileno(), data_dir.shared_file(settings.FILES_GROUP))
-        os.fsync(file.fileno())
-    path.replace(target)
-
-
-def old_names() -> dict[str, list[Path]]:
-    """Return the files that are older than a day, by the name of their source."""
+def old_names() -> set[str]:
+    """Return the names of the sources that have files older than a day."""
     limit = time.time() - ORPHAN_SECONDS
-    found: dict[str, list[Path]] = {}
+    found: set[str] = set()
     for path in folder().iterdir():
         match = _NAME.fullmatch(path.name)
         with contextlib.suppress(FileNotFoundError):
             if match and path.stat().st_mtime < limit:
-                found.setdefault(match[1], []).append(path)
+                found.add(match[1])
+    if buckets.is_used():
+        for part in buckets.listed(f"{FOLDER}/"):
+            match = _NAME.fullmatch(part.name.removeprefix(f"{FOLDER}/"))
+            if match and part.written.timestamp() < limit:
+                found.add(match[1])
     return found

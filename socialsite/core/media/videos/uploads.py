@@ -81,8 +81,9 @@ def accept_source(source: str, size: int) -> Upload:
     if settings.VIDEO_CONVERSION:
         return Upload(name, source, size, None)
     try:
-        facts = mp4.tidy(sources.path_of(source))
-        sources.move(sources.path_of(source), name)
+        with sources.local(source) as path:
+            facts = mp4.tidy(path)
+            stored_files.move(path, name)
     except failures.Refused as refused:
         raise UnsupportedMedia(failures.in_words(refused.reason)) from None
     finally:

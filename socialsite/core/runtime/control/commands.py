@@ -23,6 +23,7 @@ _SITE = (
     "doctor",
     "explain_feed",
     "fanout",
+    "move_media",
     "promote",
     "rebuild_inboxes",
     "rebuild_search",

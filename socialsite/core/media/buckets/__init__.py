@@ -1,0 +1,1 @@
+"""Uploads in a bucket of an S3 server, for a site on several machines."""

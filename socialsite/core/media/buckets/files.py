@@ -1,0 +1,147 @@
+"""Files in the bucket that MEDIA_URL names, by the names that they have below MEDIA_ROOT.
+
+The bucket is private. Readers get signed addresses, after the site has checked them: those of
+public files are valid for PUBLIC_SECONDS, others for PRIVATE_SECONDS. A file that is deleted is
+gone at once, whatever its addresses.
+
+Raises FileNotFoundError for a file that is not there, and Unavailable if the server does not
+answer.
+"""
+
+import contextlib
+import io
+import mimetypes
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import storages
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.core.errors import Unavailable
+
+PUBLIC_SECONDS, PRIVATE_SECONDS = 7200, 60
+RETRY_SECONDS = 30
+_DOWN = _("The store of pictures and videos does not answer. Please try again soon.")
+
+
+class Stored(NamedTuple):
+    """A file of the bucket, and when it was written."""
+
+    name: str
+    written: datetime
+
+
+def is_used() -> bool:
+    """Return whether the site keeps its uploads in a bucket."""
+    return settings.MEDIA_BUCKET is not None
+
+
+def _storage() -> Any:
+    return storages["uploads"]
+
+
+@contextlib.contextmanager
+def _reached(name: str = "") -> Iterator[None]:
+    """Turn the errors of boto3 into those of this module."""
+    from boto3.exceptions import Boto3Error
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        if status == 404 and error.response.get("Error", {}).get("Code") != "NoSuchBucket":
+            raise FileNotFoundError(name) from None
+        raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from error
+    except (BotoCoreError, Boto3Error) as error:
+        raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from error
+
+
+def write(name: str, content: bytes | IO[bytes]) -> None:
+    """Write a file, in place of one with its name."""
+    file = io.BytesIO(content) if isinstance(content, bytes) else content
+    with _reached(name):
+        _storage().save(name, File(file, name))
+
+
+def put(path: Path, name: str) -> None:
+    """Write a file with the bytes of one of this machine."""
+    with path.open("rb") as file:
+        write(name, file)
+
+
+def head(name: str, number: int) -> bytes:
+    """Return the first bytes of a file."""
+    with _reached(name):
+        found = _object(name).get(Range=f"bytes=0-{number - 1}")
+        return bytes(found["Body"].read())
+
+
+def read(name: str) -> bytes:
+    """Return the bytes of a file; for small ones."""
+    with _reached(name):
+        return bytes(_object(name).get()["Body"].read())
+
+
+def copy(name: str, target: IO[bytes]) -> None:
+    """Append the bytes of a file to one of this machine."""
+    with _reached(name):
+        for block in _object(name).get()["Body"].iter_chunks(1024 * 1024):
+            target.write(block)
+
+
+def size(name: str) -> int:
+    """Return the bytes of a file."""
+    with _reached(name):
+        return int(_object(name).content_length)
+
+
+def _object(name: str) -> Any:
+    storage = _storage()
+    return storage.bucket.Object(storage.location + name)
+
+
+def remove(name: str) -> None:
+    """Delete a file, if it is there."""
+    with _reached(name):
+        _storage().delete(name)
+
+
+def listed(prefix: str) -> Iterator[Stored]:
+    """Yield the files whose names begin with a prefix, in the order of their names."""
+    storage = _storage()
+    with _reached():
+        for found in storage.bucket.objects.filter(Prefix=storage.location + prefix):
+            yield Stored(found.key.removeprefix(storage.location), found.last_modified)
+
+
+def is_open_to_all(name: str) -> bool:
+    """Return whether the server gives a file to readers without a signature."""
+    from botocore.exceptions import ClientError
+
+    storage = _storage()
+    found = storage.unsigned_connection.Object(storage.bucket_name, storage.location + name)
+    with _reached(name):
+        try:
+            found.get()
+        except ClientError:
+            return False
+    return True
+
+
+def address(name: str, cache: str, seconds: int, more: Mapping[str, str] | None = None) -> str:
+    """Return a signed address of a file for some seconds, with the `Cache-Control` of its answer.
+
+    `more` has other headers of that answer; only Content-Disposition can be set. Asks no server.
+    """
+    wanted = {"ResponseCacheControl": cache}
+    if kind := mimetypes.guess_type(name)[0]:
+        wanted["ResponseContentType"] = kind
+    if disposition := (more or {}).get("Content-Disposition"):
+        wanted["ResponseContentDisposition"] = disposition
+    with _reached(name):
+        return str(_storage().url(name, parameters=wanted, expire=seconds))

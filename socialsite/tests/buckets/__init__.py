@@ -1,0 +1,1 @@
+"""Uploads in a bucket, on a real S3 server."""

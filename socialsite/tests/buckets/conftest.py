@@ -1,0 +1,75 @@
+"""A server, and a site of the test's own bucket."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import boto3
+import pytest
+
+from deploy.services.bucket import KEY, SECRET, BucketServer, bucket_server
+from socialsite.core.media.buckets import address
+
+Names = Callable[[], list[str]]
+
+
+@pytest.fixture(scope="session")
+def bucket_service() -> Iterator[BucketServer]:
+    """A server for all tests, each with a bucket of its own."""
+    server = bucket_server()
+    server.service.start()
+    yield server
+    server.service.stop()
+
+
+def client_of(server: BucketServer) -> Any:
+    """Return a client of the server that is not the site's."""
+    return boto3.client(
+        "s3",
+        endpoint_url=f"http://127.0.0.1:{server.port}",
+        aws_access_key_id=KEY,
+        aws_secret_access_key=SECRET,
+        region_name=address.REGION,
+    )
+
+
+@pytest.fixture
+def use_bucket(
+    bucket_service: BucketServer, settings: Any, tmp_path: Path
+) -> Callable[[], address.Address]:
+    """Return a function that makes a bucket the place of uploads from now on."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    settings.MEDIA_MIN_FREE_PERCENT = 0
+    name = f"test-{uuid4().hex}"
+
+    def use() -> address.Address:
+        client_of(bucket_service).create_bucket(Bucket=name)
+        found = address.read(bucket_service.url(name, "uploads"))
+        settings.MEDIA_BUCKET = found
+        storage = {
+            "BACKEND": "socialsite.core.media.buckets.storage.BucketStorage",
+            "OPTIONS": {"address": found},
+        }
+        settings.STORAGES = {**settings.STORAGES, "uploads": storage}
+        return found
+
+    return use
+
+
+@pytest.fixture
+def bucket(use_bucket: Callable[[], address.Address]) -> address.Address:
+    """A site whose uploads are in a bucket."""
+    return use_bucket()
+
+
+@pytest.fixture
+def names(bucket_service: BucketServer, settings: Any) -> Names:
+    """Return a function that lists what is in the bucket, without the prefix."""
+
+    def names() -> list[str]:
+        at = settings.MEDIA_BUCKET
+        found = client_of(bucket_service).list_objects_v2(Bucket=at.bucket)
+        return [one["Key"].removeprefix(at.prefix) for one in found.get("Contents", [])]
+
+    return names
