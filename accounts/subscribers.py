@@ -1,6 +1,7 @@
 """Event handlers of accounts, for its own events and those of lower apps."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from django.db.models import Q
 
@@ -20,6 +21,7 @@ from accounts.mail import messages
 from accounts.models import StaffAct, User
 from accounts.naming import search as name_search
 from accounts.push import actions as push_actions
+from socialsite.core.db.compiled import compiled
 from socialsite.core.errors import Unavailable
 from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
@@ -45,15 +47,20 @@ def is_on_profile(picture: Media) -> bool:
 @references.seen_by_all
 def profile_pictures(pictures: Sequence[Media]) -> set[str]:
     """Return the files that are avatars and banners of open accounts; these are public."""
-    people = User.objects.active().filter(pk__in={picture.owner_id for picture in pictures})
-    names = people.values_list("pk", "avatar_name", "banner_name")
-    shown = {(owner, name) for owner, *two in names for name in two if name}
+    people = _shown_files({picture.owner_id for picture in pictures})
+    shown = {(owner, name) for owner, *two in people for name in two if name}
     return {
         name
         for picture in pictures
         for name in picture.file_names()
         if (picture.owner_id, name) in shown
     }
+
+
+@compiled
+def _shown_files(owner_ids: Collection[int]) -> Any:
+    people = User.objects.active().filter(pk__in=owner_ids)
+    return people.values_list("pk", "avatar_name", "banner_name")
 
 
 @on(UserRegistered, ProfileChanged, within=True)

@@ -1,7 +1,8 @@
 """Handlers of feeds for its own events and those of lower apps."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
+from typing import Any
 
 from django.db import transaction
 
@@ -24,6 +25,7 @@ from feeds.models import Draft, DraftImage, InboxEntry, Post, PostImage, PostQue
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
+from socialsite.core.db.compiled import compiled
 from socialsite.core.events.registry import on
 from socialsite.core.media import references
 from socialsite.core.media.videos.events import VideoChanged
@@ -51,10 +53,14 @@ def is_in_a_draft(picture: Media) -> bool:
 @references.seen_by_all
 def in_public_posts(pictures: Sequence[Media]) -> set[str]:
     """Return the files of pictures in posts that guests may see."""
-    ids = [picture.pk for picture in pictures]
-    shown = set(posts_with(ids, None).values_list("pictures__media_id", flat=True))
+    shown = set(_in_public_posts([picture.pk for picture in pictures]))
     found = [picture for picture in pictures if picture.pk in shown]
     return {name for picture in found for name in picture.file_names()}
+
+
+@compiled
+def _in_public_posts(media_ids: Collection[int]) -> Any:
+    return posts_with(media_ids, None).values_list("pictures__media_id", flat=True)
 
 
 @references.shows_to_reader
@@ -63,7 +69,7 @@ def is_in_a_visible_post(picture: Media, viewer_id: int) -> bool:
     return posts_with([picture.pk], viewer_id).exists()
 
 
-def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
+def posts_with(media_ids: Collection[int], viewer_id: int | None) -> PostQuerySet:
     """Return the posts with these pictures that a reader may see."""
     return visible_to(viewer_id).filter(pictures__media_id__in=media_ids)
 

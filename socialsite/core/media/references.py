@@ -26,6 +26,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled
 from socialsite.core.events import DomainEvent, publish
 from socialsite.core.events.registry import on
 from socialsite.core.media import stored_files
@@ -95,8 +96,13 @@ def is_seen_by(picture: Media, viewer_id: int | None) -> bool:
 
 def by_file(name: str) -> Media | None:
     """Return the picture or video that a file belongs to."""
-    found = Media.objects.filter(name=stored_files.full_name(name)).first()
+    found: Media | None = _named.first(stored_files.full_name(name))
     return found if found is not None and name in found.file_names() else None
+
+
+@compiled
+def _named(name: str) -> "QuerySet[Media]":
+    return Media.objects.filter(name=name)
 
 
 # --- making public and private ------------------------------------------------------------------
