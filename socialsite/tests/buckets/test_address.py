@@ -22,6 +22,7 @@ def test_an_address_has_a_server_a_bucket_and_a_prefix() -> None:
         "eu-west-1",
     )
     assert found.origin == "https://s3.example.org:9000"
+    assert "cret" not in repr(found)
 
 
 def test_the_machine_may_have_the_credentials() -> None:

@@ -137,10 +137,6 @@ def test_a_head_request_is_answered_by_the_site(author: User) -> None:
     assert browser_of(author).head(f"/media/{item.name}").status_code == 404
 
 
-def test_pages_may_load_pictures_from_the_bucket(bucket: Address) -> None:
-    assert bucket.origin in Client().get("/").headers["Content-Security-Policy"]
-
-
 # --- what the site itself reads -----------------------------------------------------------------
 def test_missing_placeholders_are_made_from_the_bucket(author: User) -> None:
     item = upload(author)

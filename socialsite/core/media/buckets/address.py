@@ -6,7 +6,7 @@ the machine). The prefix and all options may be missing.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -25,7 +25,7 @@ class Address:
     bucket: str
     prefix: str = ""
     key: str = ""
-    secret: str = ""
+    secret: str = field(default="", repr=False)
     region: str = REGION
     style: Literal["path", "virtual"] = "path"
 
