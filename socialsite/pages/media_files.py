@@ -9,6 +9,7 @@ A file in a bucket (`core.media.buckets`) is checked in the same way, public or 
 then sent to a signed address of the bucket, which soon ends.
 """
 
+import contextlib
 import mimetypes
 from collections.abc import Mapping
 
@@ -87,9 +88,11 @@ def sent(
     """
     headers = {**HEADERS, "Cache-Control": cache, **(more or {})}
     try:
-        if stored_files.is_in_bucket(name):
-            return _from_bucket(request, name, cache, headers)
-        return _from_folder(request, name, headers)
+        if not buckets.is_used():
+            return _from_folder(request, name, headers)
+        with contextlib.suppress(FileNotFoundError):  # it may be moved right now
+            return _from_folder(request, name, headers)
+        return _from_bucket(request, name, cache, headers)
     except FileNotFoundError:
         raise errors.NotFound from None
 

@@ -191,7 +191,7 @@ def _write_media(file: zipfile.ZipFile, item: Media, done: Callable[[], None]) -
         member.compress_type = zipfile.ZIP_STORED
         with (
             contextlib.suppress(FileNotFoundError),
-            stored_files.opened(name) as source,
+            stored_files.opened(name, done) as source,
             file.open(member, "w", force_zip64=True) as out,
         ):
             while block := source.read(BLOCK):

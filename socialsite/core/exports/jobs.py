@@ -20,7 +20,7 @@ from django.db.models import QuerySet
 
 from socialsite.core import db
 from socialsite.core.db import leases
-from socialsite.core.errors import DISK_FULL
+from socialsite.core.errors import DISK_FULL, Unavailable
 from socialsite.core.events import enqueue
 from socialsite.core.media import disk_space
 from socialsite.core.media.buckets import files as buckets
@@ -128,8 +128,8 @@ def work_off(write: Write) -> bool:
         _finish(row, State.READY, draft)
     except Lost:
         logger.info("archive %s was deleted or has another worker", row.pk)
-    except NotNow:
-        logger.warning("archive %s waits: the disk is nearly full", row.pk)
+    except (NotNow, Unavailable) as reason:
+        logger.warning("archive %s waits: %s", row.pk, str(reason) or "the disk is nearly full")
         _later(row, tries=row.tries - 1)
     except OSError as error:
         is_full = error.errno in DISK_FULL

@@ -8,7 +8,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -40,14 +40,17 @@ def path_of(name: str) -> Path:
     return folder() / name
 
 
-def local(name: str) -> Path:
-    """Return the path of a file, copied from the bucket if need be. Raises FileNotFoundError."""
+def local(name: str, alive: Callable[[], None] | None = None) -> Path:
+    """Return the path of a file, copied from the bucket if need be; `alive` is called meanwhile.
+
+    Raises FileNotFoundError.
+    """
     path = path_of(name)
     if buckets.is_used() and not path.exists():
         draft = path_of(f"{name}.{secrets.token_hex(4)}")
         try:
             with open(draft, "xb", opener=own_file) as file:
-                buckets.copy(stored_name(name), file)
+                buckets.copy(stored_name(name), file, alive)
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)

@@ -223,7 +223,8 @@ def _check(row: Import, kind: Kind) -> None:
     """Count the rows for the preview; nothing else changes."""
     counts, partly = Counter[str](), Counter[str]()
     there, first = 0, list[dict[str, str]]()
-    alive, path = _renewer(row), files.local(row.name)
+    alive = _renewer(row)
+    path = files.local(row.name, alive)
     kind.prepare(path, alive)
     for one in kind.rows(row.owner_id, path, 0):
         counts[one.error] += 1
@@ -247,7 +248,8 @@ def _check(row: Import, kind: Kind) -> None:
 
 def _run(row: Import, kind: Kind) -> None:
     total = max(1, row.preview["rows"])
-    alive, path = _renewer(row), files.local(row.name)
+    alive = _renewer(row)
+    path = files.local(row.name, alive)
     kind.prepare(path, alive)
     began = time.monotonic()
     for number, one in enumerate(kind.rows(row.owner_id, path, row.position)):

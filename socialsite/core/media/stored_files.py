@@ -15,7 +15,7 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -121,21 +121,28 @@ def move(path: Path, name: str) -> None:
 
 
 @contextlib.contextmanager
-def opened(name: str) -> Iterator[IO[bytes]]:
-    """Open a file to read it. Raises FileNotFoundError."""
-    if not is_in_bucket(name):
-        with path_of(name).open("rb") as file:
-            yield file
-        return
-    with tempfile.TemporaryFile() as file:
-        buckets.copy(name, file)
-        file.seek(0)
+def opened(name: str, alive: Callable[[], None] | None = None) -> Iterator[IO[bytes]]:
+    """Open a file to read it; `alive` is called while it comes. Raises FileNotFoundError."""
+    with contextlib.ExitStack() as stack:
+        try:
+            file: IO[bytes] = stack.enter_context(path_of(name).open("rb"))
+        except FileNotFoundError:
+            if not buckets.is_used():
+                raise
+            file = stack.enter_context(tempfile.TemporaryFile())
+            buckets.copy(name, file, alive)
+            file.seek(0)
         yield file
 
 
 def size(name: str) -> int:
     """Return the bytes of a file. Raises FileNotFoundError."""
-    return buckets.size(name) if is_in_bucket(name) else path_of(name).stat().st_size
+    try:
+        return path_of(name).stat().st_size
+    except FileNotFoundError:
+        if not buckets.is_used():
+            raise
+    return buckets.size(name)
 
 
 def publish(name: str) -> None:

@@ -25,7 +25,7 @@ from socialsite.core.media import picture_placeholders, references, stored_files
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media.buckets import files as buckets
 from socialsite.core.media.buckets.address import Address
-from socialsite.core.models import Media
+from socialsite.core.models import Export, Media
 from socialsite.pages import media_files
 from socialsite.tests.buckets.conftest import Names
 from socialsite.tests.support.answers import assert_error
@@ -189,16 +189,38 @@ def test_the_nightly_check_removes_old_files_without_a_row(
 
 
 # --- trouble ------------------------------------------------------------------------------------
+def leave(settings: Any, bucket: Address) -> Callable[[], None]:
+    """Make the server not answer; return a function that ends that."""
+    storages = settings.STORAGES
+    away = Address("http://127.0.0.1:1", bucket.bucket, "", "key", "secret")
+    uploads = {**storages["uploads"], "OPTIONS": {"address": away}}
+    settings.STORAGES = {**storages, "uploads": uploads}
+    return lambda: setattr(settings, "STORAGES", storages)
+
+
+def test_an_archive_waits_for_the_server_as_long_as_it_takes(
+    author: User, bucket: Address, settings: Any, names: Names
+) -> None:
+    row, back = exports.request(author.pk), leave(settings, bucket)
+
+    def write(_owner: int, file: Any, _done: Callable[[int], None]) -> None:
+        file.write(b"archive")
+
+    for _turn in range(exports.TRIES_MAX + 1):
+        Export.objects.update(due_at=0)
+        assert exports.work_off(write)
+    assert Export.objects.get().state == Export.State.WAITING
+    back()
+    Export.objects.update(due_at=0)
+    assert exports.work_off(write)
+    assert names() == [exports.stored_name(row.name)]
+
+
 def test_while_the_server_is_away_uploads_are_refused_and_nothing_is_lost(
     author: User, api_for: Callable[..., APIClient], bucket: Address, settings: Any, drain: Make
 ) -> None:
     post, item = posted(author, "public")
-    storages = settings.STORAGES
-    away = Address("http://127.0.0.1:1", bucket.bucket, "", "key", "secret")
-    settings.STORAGES = {
-        **storages,
-        "uploads": {**storages["uploads"], "OPTIONS": {"address": away}},
-    }
+    back = leave(settings, bucket)
     file = io.BytesIO(png())
     file.name = "a.png"
     answer = api_for(author).post("/api/v1/media", {"file": file})
@@ -208,7 +230,7 @@ def test_while_the_server_is_away_uploads_are_refused_and_nothing_is_lost(
     with pytest.raises(Unavailable):
         references.drop_unused(Media.objects.filter(pk=item.pk).select_for_update())
     assert Media.objects.filter(pk=item.pk).exists()
-    settings.STORAGES = storages
+    back()
     drain()
     assert not Media.objects.exists()
     with pytest.raises(FileNotFoundError):

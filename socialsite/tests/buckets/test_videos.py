@@ -14,11 +14,13 @@ from accounts.tests.browsers import browser_of
 from socialsite.core.imports import files as imports
 from socialsite.core.imports import jobs as import_jobs
 from socialsite.core.media.buckets import files as buckets
+from socialsite.core.media.buckets.address import Address
 from socialsite.core.media.videos import captions, jobs, sources, uploads
 from socialsite.core.models import Import, Video
 from socialsite.core.tests.media.videos import samples
 from socialsite.core.tests.media.videos.test_parts import begin, send
 from socialsite.tests.buckets.conftest import Names
+from socialsite.tests.buckets.test_files import leave
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bucket")]
 On = Callable[[str], None]
@@ -133,3 +135,18 @@ def test_a_file_to_import_is_read_on_another_machine(
     on("worker")
     assert not import_jobs.work_off({})
     assert list(left(tmp_path)) == [], "what it copied went with the import"
+
+
+def test_a_video_waits_for_the_server_as_long_as_it_takes(
+    author: User, bucket: Address, settings: Any, names: Names
+) -> None:
+    uploads.add(author.pk, io.BytesIO(samples.video()), len(samples.video()))
+    back = leave(settings, bucket)
+    for _turn in range(jobs.TRIES_MAX + 1):
+        Video.objects.update(due_at=0)
+        assert not jobs.work_off()
+    assert Video.objects.get().state == Video.State.PROCESSING
+    back()
+    Video.objects.update(due_at=0)
+    work_off()
+    assert Video.objects.get().state == Video.State.READY

@@ -11,7 +11,7 @@ answer.
 import contextlib
 import io
 import mimetypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -87,11 +87,13 @@ def read(name: str) -> bytes:
         return bytes(_object(name).get()["Body"].read())
 
 
-def copy(name: str, target: IO[bytes]) -> None:
-    """Append the bytes of a file to one of this machine."""
+def copy(name: str, target: IO[bytes], alive: Callable[[], None] | None = None) -> None:
+    """Append the bytes of a file to one of this machine, and call `alive` for each MB."""
     with _reached(name):
         for block in _object(name).get()["Body"].iter_chunks(1024 * 1024):
             target.write(block)
+            if alive:
+                alive()
 
 
 def size(name: str) -> int:

@@ -8,6 +8,7 @@
 """
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from django.db.models import QuerySet
 
 from socialsite.core import db, events
 from socialsite.core.db import leases
-from socialsite.core.errors import DISK_FULL
+from socialsite.core.errors import DISK_FULL, Unavailable
 from socialsite.core.events import enqueue
 from socialsite.core.media import disk_space, stored_files
 from socialsite.core.media.encoding import Picture
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 TASK = "core.convert_videos"
 # A message that no worker took is void then; another one follows.
 MESSAGE_SECONDS = 5
-LEASE_MS = 20_000
+LEASE_MS, RENEW_SECONDS = 20_000, 2
 TRIES_MAX = 3
 # Pauses after an unexpected error, by the number of tries; and while a worker cannot convert.
 PAUSES_MS = (10_000, 60_000, 60_000)
@@ -44,7 +45,7 @@ class Lost(Exception):
 
 
 class NotNow(Exception):
-    """The worker cannot convert anything at the moment; this is not counted as a try."""
+    """The disk is nearly full; this is not counted as a try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ def work_off() -> bool:
         logger.info("video %s failed: %s", claim.ident, refused.reason)
     except Lost:
         logger.info("video %s was deleted or has another worker", claim.ident)
-    except NotNow:
-        logger.warning("video %s waits: the disk is nearly full", claim.ident)
+    except (NotNow, Unavailable) as reason:
+        logger.warning("video %s waits: %s", claim.ident, str(reason) or "the disk is nearly full")
         _later(claim, WAIT_MS, tries=claim.tries - 1)
         return False
     except Exception:  # one video must not stop the others
@@ -107,8 +108,17 @@ def _prepare(claim: _Claim) -> None:
         raise Refused(failures.CRASHED)
     if disk_space.is_disk_full():
         raise NotNow
+    renewed = time.monotonic()
+
+    def alive() -> None:
+        nonlocal renewed
+        if time.monotonic() - renewed > RENEW_SECONDS:
+            renewed = time.monotonic()
+            report(0)
+
+    report = _reporter(claim)
     try:
-        with sources.local(claim.source) as source:
+        with sources.local(claim.source, alive) as source:
             _convert(claim, source)
     except FileNotFoundError:
         raise Refused(failures.CRASHED) from None

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -42,20 +42,23 @@ def path_of(name: str) -> Path:
 
 
 @contextlib.contextmanager
-def local(name: str) -> Iterator[Path]:
-    """Give the path of a source on this machine, for a block. Raises FileNotFoundError."""
+def local(name: str, alive: Callable[[], None] | None = None) -> Iterator[Path]:
+    """Give the path of a source on this machine, for a block; `alive` is called while it comes.
+
+    Raises FileNotFoundError.
+    """
     path = path_of(name)
-    if not buckets.is_used() or path.exists():
-        if not path.exists():
-            raise FileNotFoundError(name)
+    if path.exists():
         yield path
         return
+    if not buckets.is_used():
+        raise FileNotFoundError(name)
     with draft(name, secrets.randbits(62), "copy") as copied:
         with open(copied, "xb", opener=_own_file) as file:
             for part in _parts(name):
                 if int(part.rpartition(".")[2]) != file.tell():
                     raise FileNotFoundError(part)
-                buckets.copy(part, file)
+                buckets.copy(part, file, alive)
         yield copied
 
 
