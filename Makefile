@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 BUILD_PACKAGES := python3-dev gcc pkg-config libmariadb-dev
 STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mariadb-client redis-tools nginx ffmpeg
-TEST_PACKAGES := $(STACK_PACKAGES) zstd age gnupg prometheus curl gettext chromium chromium-headless-shell fonts-noto-cjk
+TEST_PACKAGES := $(STACK_PACKAGES) haproxy zstd age gnupg prometheus curl gettext chromium chromium-headless-shell fonts-noto-cjk
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run stack worker test testall check fmt lock audit bench chaos gallery lighthouse

@@ -7,115 +7,22 @@ reads the settings again. No request fails, every acknowledged post is in each f
 is left, and counts and feeds equal their definitions.
 """
 
-import itertools
 import json
 import random
 import sys
-import threading
 import time
-from collections import Counter
 
 from bench.support import harness
 from chaos.machines import installed
-from chaos.machines.listeners import Listener
+from chaos.machines.load import RETURN_SECONDS, Load
 from chaos.machines.nspawn import Machine, missing
 from chaos.machines.report import wait
-from chaos.machines.visitor import Answer, Visitor
-from chaos.machines.writers import Writer
 
 # The commit of v0.1.0: a clone may lack the tag.
 BEFORE = "ba8bcbc9"
 NEW = "/root/new"
-NAMES = ("anna", "bert", "cyrus")
-SOCKETS = 20
-PAUSE_SECONDS = 0.02
-RETURN_SECONDS = 60
+PEOPLE, SOCKETS = 3, 20
 EVENTS = "from socialsite.core.models import Event; print('events', Event.objects.count())"
-
-
-class Load:
-    """Threads that send requests, and the answers that were not as they should be."""
-
-    def __init__(self, machine: Machine, dice: random.Random) -> None:
-        self.writers = [Writer(installed.visitor(machine), name) for name in NAMES]
-        self.failures: list[str] = []
-        self.answers = Counter[str]()
-        self._stop = threading.Event()
-        self._threads = [
-            *(threading.Thread(target=self._write, args=(writer,)) for writer in self.writers),
-            *(threading.Thread(target=self._read, args=(w.person,)) for w in self.writers),
-        ]
-        people = itertools.islice(itertools.cycle(self.writers), SOCKETS)
-        self.listeners = [Listener(w.person, random.Random(dice.random())) for w in people]
-
-    def start(self) -> None:
-        """Let everybody follow the others, and start all threads."""
-        ids = [w.person.get("/api/v1/users/me").json["id"] for w in self.writers]
-        for writer, ident in itertools.product(self.writers, ids):
-            if ident != writer.person.get("/api/v1/users/me").json["id"]:
-                self._send(writer.person, "POST", f"/api/v1/users/{ident}/follow")
-        for thread in self._threads:
-            thread.start()
-        for listener in self.listeners:
-            listener.start()
-
-    def stop(self) -> None:
-        """End all threads, the sockets after they came back."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        if not wait(lambda: all(one.is_open for one in self.listeners), seconds=RETURN_SECONDS):
-            self.failures.append("a WebSocket did not come back")
-        for listener in self.listeners:
-            listener.stop()
-            self.failures += listener.refusals
-
-    def missing(self) -> list[str]:
-        """Return which acknowledged posts are not in each feed once."""
-        texts = [text for writer in self.writers for text in writer.times]
-        feeds = {w.name: Counter(w.person.all_posts()) for w in self.writers}
-        return [
-            f"{text} is {posts[text]} times in the feed of {name}"
-            for name, posts in feeds.items()
-            for text in texts
-            if posts[text] != 1
-        ]
-
-    def sockets(self) -> dict[str, object]:
-        """Return how sockets closed, and how many came back in the busiest second."""
-        closes = sum((one.closes for one in self.listeners), Counter[int]())
-        seconds = Counter(int(at) for one in self.listeners for at in one.returns[1:])
-        return {"closes": closes, "most in a second": max(seconds.values(), default=0)}
-
-    def _write(self, writer: Writer) -> None:
-        while not self._stop.is_set():
-            writer.sent += 1
-            text, began = f"{writer.name} {writer.sent}", time.time()
-            if self._send(writer.person, "POST", "/api/v1/posts", {"content": text}):
-                writer.times[text] = (began, time.time())
-
-    def _read(self, person: Visitor) -> None:
-        while not self._stop.is_set():
-            for path in ("/", "/static/css/site.css"):
-                self._send(person, "GET", path)
-            feed = self._send(person, "GET", "/api/v1/feed")
-            for item in feed.json["items"][:1] if feed else ():
-                self._send(person, "PUT", f"/api/v1/posts/{item['id']}/like")
-
-    def _send(self, person: Visitor, method: str, path: str, body: object = None) -> Answer | None:
-        """Send a request; return the answer, None if it is a failure."""
-        answer = None
-        try:
-            answer = person.send(method, path, body)
-            status = str(answer.status)
-        except OSError as error:
-            status = repr(error)
-        self.answers[f"{method} {status}"] += 1
-        time.sleep(PAUSE_SECONDS)
-        if answer is not None and status.startswith("2"):
-            return answer
-        self.failures.append(f"{time.time():.1f} {method} {path}: {status}")
-        return None
 
 
 def change(machine: Machine, load: Load, rounds: int) -> None:
@@ -142,7 +49,8 @@ def main() -> int:
     with Machine("update") as machine:
         installed.install(machine, "BUDGETS=0", version=options.before)
         machine.check_out(NEW)
-        load = Load(machine, random.Random(options.seed))
+        people = [installed.visitor(machine) for _ in range(PEOPLE)]
+        load = Load(people, random.Random(options.seed), SOCKETS)
         load.start()
         try:
             change(machine, load, options.rounds)

@@ -58,6 +58,7 @@ class Stack:
         *,
         host: str = "127.0.0.1",
         durable: bool = True,
+        behind_proxy: bool = False,
         echo: Echo | None = None,
     ) -> None:
         self.data_dir = data_dir.resolve()
@@ -66,6 +67,7 @@ class Stack:
         self.processes: dict[str, Service] = {}
         self._given = dict(env or {})
         self._durable = durable
+        self._behind_proxy = behind_proxy
         self._echo = echo
         self._cleanup = contextlib.ExitStack()
         self.env: dict[str, str] = {}
@@ -185,6 +187,7 @@ class Stack:
                 sockets_uds=sockets_uds,
                 files=self.data_dir,
                 scheme="https" if self.env.get("SITE_URL", "").startswith("https") else "http",
+                behind_proxy=self._behind_proxy,
             )
         )
         self._wait_ready()

@@ -10,11 +10,12 @@ import threading
 import time
 from collections import Counter
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from chaos.machines.visitor import Visitor
 
+PATH = "/ws/session/"
 RESTART = 1012
 # As in static/js/session.js.
 RETURN_SECONDS = (3.0, 30.0)
@@ -48,7 +49,7 @@ class Listener:
         wait = (0.0, 0.0)
         while not self._stop.wait(self._dice.uniform(*wait)):
             try:
-                async with self._connect() as connection:
+                async with self.person.websocket(PATH) as connection:
                     self.returns.append(time.time())
                     self.is_open = True
                     await self._hear(connection)
@@ -61,15 +62,6 @@ class Listener:
             except (OSError, InvalidHandshake) as error:
                 self.refusals.append(f"{time.time():.1f} {error!r}")
                 wait = RETRY_SECONDS
-
-    def _connect(self) -> connect:
-        return connect(
-            f"wss://{self.person.domain}/ws/session/",
-            sock=self.person.dial(443),
-            ssl=self.person.context,
-            server_hostname=self.person.domain,
-            additional_headers={"Authorization": f"Bearer {self.person.token}"},
-        )
 
     async def _hear(self, connection: ClientConnection) -> None:
         while not self._stop.is_set():

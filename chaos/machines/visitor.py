@@ -9,6 +9,8 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
+from websockets.asyncio.client import connect
+
 from chaos.machines.namespaces import inside
 
 PASSWORD = "correct-horse-7"  # noqa: S105  (of a trial)
@@ -80,6 +82,16 @@ class Visitor:
             self.namespace, lambda: socket.create_connection(("127.0.0.1", port), SECONDS)
         )
 
+    def websocket(self, path: str) -> connect:
+        """Return the opening of a WebSocket, under the access token."""
+        return connect(
+            f"wss://{self.domain}{path}",
+            sock=self.dial(443),
+            ssl=self.context,
+            server_hostname=self.domain,
+            additional_headers={"Authorization": f"Bearer {self.token}"},
+        )
+
     def sign_up(self, username: str) -> bool:
         """Create an account and stay signed in; return whether the site did it."""
         wanted = {
@@ -131,3 +143,19 @@ class BehindProxy(Visitor):
 
     def _connect(self, *, secure: bool) -> socket.socket:
         return inside(self.namespace, lambda: socket.create_connection(self.address, SECONDS))
+
+
+class Neighbour(Visitor):
+    """A client by plain http of a site on a port of this machine."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(Path("/proc/self/ns/net"), f"127.0.0.1:{port}")
+        self.port = port
+
+    def _connect(self, *, secure: bool) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), SECONDS)
+
+    def websocket(self, path: str) -> connect:
+        """Return the opening of a WebSocket, under the access token."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return connect(f"ws://{self.domain}{path}", additional_headers=headers)

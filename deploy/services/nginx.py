@@ -37,10 +37,12 @@ def nginx(
     sockets_uds: Path,
     files: Path,
     scheme: str,
+    behind_proxy: bool = False,
 ) -> Service:
     """nginx in front: serves `static/` and `media/` of `files`, proxies `/ws/` and the rest.
 
-    It ignores what clients claim about their address; `scheme` is the public one.
+    It ignores what clients claim about their address, except `behind_proxy` (see `configuration`);
+    `scheme` is the public one.
     """
     account = unprivileged_account(files / "media")
     work = runtime / "nginx"
@@ -56,6 +58,7 @@ def nginx(
             sockets_uds=sockets_uds,
             files=files,
             scheme=scheme,
+            behind_proxy=behind_proxy,
         )
     )
     return Service(

@@ -1,0 +1,95 @@
+"""HAProxy in front of machines that are away, or say that they are not ready."""
+
+import http.client
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from deploy.services.haproxy import haproxy
+from deploy.services.service import Service, free_port
+from socialsite.tests.support.waiting import eventually
+
+pytestmark = pytest.mark.once
+
+
+class Machine(ThreadingHTTPServer):
+    """A machine that answers with its name and the address of the client."""
+
+    daemon_threads = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.name, self.is_ready = name, True
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers every request of a machine."""
+
+    server: Machine
+
+    def do_GET(self) -> None:
+        ready = self.path != "/readyz" or self.server.is_ready
+        body = f"{self.server.name} {self.headers.get_all('X-Forwarded-For')}".encode()
+        self.send_response(200 if ready else 503)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: object) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture
+def machines() -> Iterator[list[Machine]]:
+    found = [Machine("one"), Machine("two")]
+    yield found
+    for machine in found:
+        machine.shutdown()
+        machine.server_close()
+
+
+@pytest.fixture
+def proxy(machines: list[Machine], tmp_path: Path) -> Iterator[int]:
+    port = free_port()
+    addresses = {one.name: f"127.0.0.1:{one.server_address[1]}" for one in machines}
+    service: Service = haproxy(tmp_path, port, addresses)
+    service.start()
+    yield port
+    service.stop()
+
+
+def get(port: int, **headers: str) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", "/", headers=headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    assert answer.status == 200, text
+    return text
+
+
+def names(port: int) -> set[str]:
+    return {get(port).split()[0] for _ in range(20)}
+
+
+def test_a_machine_that_is_gone_costs_no_request(proxy: int, machines: list[Machine]) -> None:
+    assert names(proxy) == {"one", "two"}
+    machines[0].shutdown()
+    machines[0].server_close()
+    assert names(proxy) == {"two"}
+
+
+def test_a_machine_that_is_not_ready_gets_no_requests(proxy: int, machines: list[Machine]) -> None:
+    machines[1].is_ready = False
+    eventually(lambda: names(proxy), lambda found: found == {"one"})
+    machines[1].is_ready = True
+    eventually(lambda: names(proxy), lambda found: found == {"one", "two"})
+
+
+def test_clients_cannot_claim_an_address(proxy: int) -> None:
+    claim = {"X-Forwarded-For": "192.0.2.1"}
+    assert get(proxy, **claim).endswith("['127.0.0.1']")
