@@ -43,6 +43,7 @@ _OWN = (
     "diffsettings",
     "dumpdata",
     "findstatic",
+    "follow_events",
     "generateschema",
     "help",
     "inspectdb",
