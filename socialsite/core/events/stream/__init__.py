@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from django.conf import settings
+
 from socialsite.core.runtime.stream_settings import StreamAddress
 
 
@@ -85,6 +87,14 @@ class Stream(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+def of_site() -> Stream | None:
+    """Return the stream of the site; None if it has none in a broker."""
+    address = settings.EVENT_STREAM
+    if address is None or not address.has_publisher:
+        return None
+    return connect(address, settings.EVENT_STREAM_HOURS)
 
 
 def connect(address: StreamAddress, hours: int) -> Stream:

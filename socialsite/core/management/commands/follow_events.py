@@ -5,7 +5,6 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from socialsite.core.events import stream
@@ -28,10 +27,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print records until the end, or until somebody stops the command."""
-        address = settings.EVENT_STREAM
-        if address is None or not address.has_publisher:
+        found = stream.of_site()
+        if found is None:
             raise CommandError("EVENT_STREAM_URL names no broker.")
-        found = stream.connect(address, settings.EVENT_STREAM_HOURS)
         try:
             with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
                 for position, record in found.read(options["after"], wait=not options["stop"]):

@@ -293,7 +293,7 @@ def test_while_the_broker_is_down_facts_are_written_and_wait(broker: Broker, cap
     assert [one.aggregate_id for _, one in broker.read()] == [1, 2]
 
 
-def test_one_publisher_works_at_a_time(only_redis: Broker, django_db_blocker) -> None:
+def test_one_publisher_works_at_a_time(only_redis: Broker) -> None:
     ring()
     inside, go_on = threading.Event(), threading.Event()
 
@@ -304,12 +304,13 @@ def test_one_publisher_works_at_a_time(only_redis: Broker, django_db_blocker) ->
             go_on.wait()
         connection.close()
 
-    holder = threading.Thread(target=hold)
-    holder.start()
-    inside.wait()
-    assert publisher.publish_waiting() == 0
-    go_on.set()
-    holder.join()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(hold)
+        inside.wait()
+        try:
+            assert publisher.publish_waiting() == 0
+        finally:
+            go_on.set()
     assert publisher.publish_waiting() == 1
 
 
