@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from deploy.services import databases, streams
 from deploy.services.service import Service, free_port
@@ -38,6 +39,8 @@ from socialsite.core.events.stream import publisher, rabbitmq, redis_streams
 from socialsite.core.models import StreamRecord
 from socialsite.core.runtime.stream_settings import StreamAddress, parse
 from socialsite.core.tests.events.test_relay import Rang
+from socialsite.doctor.checks import work
+from socialsite.metrics import figures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _numbers = itertools.count(1)
@@ -325,6 +328,27 @@ def test_a_call_is_bounded_and_takes_the_rest_in_the_next_one(
     assert [one.aggregate_id for _, one in only_redis.read()] == list(range(8))
 
 
+def test_after_a_restoration_no_id_is_given_out_twice(only_redis: Broker) -> None:
+    ring()
+    before = StreamRecord.objects.get().pk
+    now = db.now_ms() * 1000
+    call_command("end_sign_ins", stdout=StringIO())
+    ring()
+    first, second = StreamRecord.objects.order_by("pk").values_list("pk", flat=True)
+    assert first == before < now <= second < 2**53
+
+
+def test_the_figures_and_the_doctor_show_what_waits(only_redis: Broker, settings) -> None:
+    ring()
+    StreamRecord.objects.update(created_at=timezone.now() - timedelta(minutes=5))
+    values = {metric.name: metric.samples[0].value for metric in figures.collect()}
+    assert values["socialsite_stream_records_waiting"] == 1
+    assert values["socialsite_stream_lag_seconds"] >= 300
+    assert any("change stream waits" in str(one.text) for one in work.worker())
+    settings.EVENT_STREAM = None
+    assert any("there is no stream" in str(one.text) for one in work.worker())
+
+
 # --- brokers ------------------------------------------------------------------------------------
 def test_a_consumer_that_was_away_reads_everything_after_its_position(broker: Broker) -> None:
     own = broker.stream()
@@ -427,6 +451,14 @@ def test_a_large_gap_of_offsets_is_a_missing_part() -> None:
     for offset in (5, 4, 5 + 10**6):
         with pytest.raises(stream.Missed):
             rabbitmq._check(5, offset)
+
+
+@pytest.mark.slow(reason="starts processes and kills them")
+def test_processes_that_are_killed_lose_nothing() -> None:
+    """`make chaos ARGS="stream --kills 50"` is longer."""
+    command = python("-m", "deploy.dev.trials", "chaos", "stream", "--kills", "6")
+    trial = subprocess.run(command, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)
+    assert trial.returncode == 0, trial.stdout + trial.stderr
 
 
 # --- the command --------------------------------------------------------------------------------
