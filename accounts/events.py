@@ -30,6 +30,8 @@ class ProfileChanged(_UserEvent):
 class UserSignedIn(_UserEvent):
     """A person signed in on a client, whose older sign-in has ended."""
 
+    withheld: ClassVar[frozenset[str]] = frozenset({"client"})
+
     client: str
 
 
@@ -81,6 +83,8 @@ class TokensRevoked(_UserEvent):
     new pair at the same time.
     """
 
+    withheld: ClassVar[frozenset[str]] = frozenset({"client", "by", "spared"})
+
     client: str | None
     floor: int
     reason: str
@@ -100,6 +104,7 @@ class MailWanted(DomainEvent):
 
     aggregate_type: ClassVar[str] = "mail"
     aggregate_field: ClassVar[str] = "mail_id"
+    streamed: ClassVar[bool] = False
 
     mail_id: int
     kind: str

@@ -107,6 +107,7 @@ class NotificationsBehind(DomainEvent):
 
     aggregate_type: ClassVar[str] = "notifications"
     aggregate_field: ClassVar[str] = "id"
+    streamed: ClassVar[bool] = False
 
     id: int
     work: str
@@ -120,6 +121,7 @@ class MentionMailDue(DomainEvent):
 
     aggregate_type: ClassVar[str] = "notifications"
     aggregate_field: ClassVar[str] = "user_id"
+    streamed: ClassVar[bool] = False
 
     user_id: int
 
@@ -134,6 +136,7 @@ class PushWanted(DomainEvent):
 
     aggregate_type: ClassVar[str] = "notifications"
     aggregate_field: ClassVar[str] = "user_id"
+    streamed: ClassVar[bool] = False
 
     user_id: int
     ids: list[int]

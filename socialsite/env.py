@@ -18,6 +18,7 @@ from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
 from socialsite.core.runtime.metrics_settings import MetricsSettings
+from socialsite.core.runtime.stream_settings import StreamSettings, is_same_server
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
@@ -25,7 +26,7 @@ CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 DEMO_PUSH_ALL_MAX = 100
 
 
-class Env(MetricsSettings, MediaSettings):
+class Env(MetricsSettings, MediaSettings, StreamSettings):
     """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
@@ -279,6 +280,12 @@ class Env(MetricsSettings, MediaSettings):
             raise ValueError("BROKER_URL is needed beside a REDIS_URL that is a socket")
         if self.BROKER_URL and self.embedded:
             raise ValueError("BROKER_URL needs DATABASE_URL and REDIS_URL")
+        stream = self.event_stream
+        if stream and self.embedded:
+            raise ValueError("EVENT_STREAM_URL needs DATABASE_URL and REDIS_URL")
+        if stream and any(is_same_server(stream, url) for url in (self.REDIS_URL, self.BROKER_URL)):
+            # Those may be emptied at any moment.
+            raise ValueError("EVENT_STREAM_URL must be another Redis than REDIS_URL and BROKER_URL")
         return self
 
     @property

@@ -56,3 +56,5 @@ TASKS: dict[str, dict[str, Any]] = {
         "schedule": timedelta(hours=1),
     },
 }
+# Of a site with a change stream.
+STREAM = {"publish-stream": _often("core.publish_stream", 5)}

@@ -213,6 +213,10 @@ CELERY_BEAT_SCHEDULER = (
     "celery.beat:Scheduler" if EMBEDDED else "socialsite.core.events.beat:SharedScheduler"
 )
 CELERY_BEAT_SCHEDULE = schedule.TASKS
+EVENT_STREAM = ENV.event_stream  # None: no other system reads the events
+EVENT_STREAM_HOURS = ENV.EVENT_STREAM_HOURS
+if EVENT_STREAM and EVENT_STREAM.has_publisher:
+    CELERY_BEAT_SCHEDULE = CELERY_BEAT_SCHEDULE | schedule.STREAM
 
 # --- accounts -----------------------------------------------------------------------------------
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
 
 from relations.counters import counts
@@ -225,19 +224,10 @@ def _repair(user_id: int, differences: dict[str, int]) -> None:
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
     """Exclude other runs. A command of the embedded mode is alone by the lock of that mode."""
-    if not db.is_mysql():
-        yield
-        return
-    name = f"recount {connection.settings_dict['NAME']}"[:64]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT GET_LOCK(%s, 0)", [name])
-        if not cursor.fetchone()[0]:
+    with db.named_lock("recount") as is_alone:
+        if not is_alone:
             raise AlreadyRunning("another process recounts this database")
-    try:
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT RELEASE_LOCK(%s)", [name])
 
 
 @db.atomic

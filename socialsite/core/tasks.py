@@ -7,6 +7,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from socialsite.core.events import relay
+from socialsite.core.events.stream import publisher
 from socialsite.core.media import references
 from socialsite.core.media.videos import jobs, parts
 from socialsite.core.models import IdempotencyKey
@@ -23,6 +24,12 @@ SWEEPS_MAX = 200
 def relay_events() -> None:
     """Deliver the events that are due."""
     relay.relay()
+
+
+@shared_task(name="core.publish_stream")
+def publish_stream() -> None:
+    """Bring the waiting records of the change stream to its broker."""
+    publisher.publish_waiting()
 
 
 @shared_task(name="core.purge_idempotency_keys")

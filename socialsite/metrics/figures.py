@@ -20,6 +20,7 @@ from interactions.actions import recount as interactions
 from relations.counters import counts, recount
 from socialsite.core import db
 from socialsite.core.events import relay
+from socialsite.core.events.stream import waiting
 from socialsite.core.media import disk_space
 from socialsite.core.media.videos import failures
 from socialsite.core.media.videos import queries as videos_queries
@@ -44,6 +45,14 @@ def collect() -> Iterator[Metric]:
             "socialsite_events_dead": (
                 "events that failed too often and wait for a person",
                 Event.objects.filter(dead=True).count(),
+            ),
+            "socialsite_stream_lag_seconds": (
+                "age of the oldest record that is not in the change stream",
+                waiting.lag_seconds(),
+            ),
+            "socialsite_stream_records_waiting": (
+                "records that are not in the change stream",
+                waiting.count(),
             ),
             "socialsite_fanouts_open": (
                 "posts that are not in all inboxes yet",

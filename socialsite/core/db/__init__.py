@@ -57,6 +57,27 @@ def is_read_only() -> bool:
 
 
 @contextlib.contextmanager
+def named_lock(name: str) -> Iterator[bool]:
+    """Take a lock of this database by its name, for the block; yield False if it is taken.
+
+    The lock ends with the connection. SQLite has one process, which needs none.
+    """
+    if not is_mysql():
+        yield True
+        return
+    full_name = f"{name} {connection.settings_dict['NAME']}"[:64]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT GET_LOCK(%s, 0)", [full_name])
+        is_taken = bool(cursor.fetchone()[0])
+    try:
+        yield is_taken
+    finally:
+        if is_taken:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT RELEASE_LOCK(%s)", [full_name])
+
+
+@contextlib.contextmanager
 def spare_write() -> Iterator[None]:
     """Run a write that a read can do without, outside of transactions.
 

@@ -15,11 +15,13 @@ import dataclasses
 from datetime import timedelta
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
 from socialsite.core import db
 from socialsite.core.events import enqueue, registry
+from socialsite.core.events.stream import waiting
 from socialsite.core.models import Event
 from socialsite.core.runtime import request_ids
 from socialsite.core.runtime.failpoints import failpoint
@@ -41,6 +43,10 @@ class DomainEvent:
     aggregate_field: ClassVar[str]
     # Raised when the meaning changes: new fields with defaults do not need it.
     format: ClassVar[int] = 1
+    # Whether the change stream has it: orders of the site to itself stay inside.
+    streamed: ClassVar[bool] = True
+    # Fields that do not leave the site with the change stream.
+    withheld: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # dataclass(slots=True) creates the class again: the later one, with its fields, wins.
@@ -58,6 +64,13 @@ class DomainEvent:
             body[_FORMAT] = self.format
         for field in dataclasses.fields(self):
             body[_camel(field.name)] = getattr(self, field.name)
+        return body
+
+    def stream_payload(self) -> dict[str, Any]:
+        """Return the payload that other systems read."""
+        body = self.payload()
+        for name in self.withheld:
+            del body[_camel(name)]
         return body
 
     @classmethod
@@ -94,6 +107,8 @@ def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
             available_at=db.now_ms() + after_seconds * 1000 if after_seconds else 0,
         )
     )
+    if settings.EVENT_STREAM is not None and event.streamed:
+        waiting.write(event, is_read_by_publisher=settings.EVENT_STREAM.has_publisher)
     for handler in registry.handlers(type(event), registry.Stage.WITHIN):
         handler(event)
     failpoint("event-written")

@@ -1,7 +1,7 @@
 """Tables that no app owns: events, requests, media, archives, imports, and the site itself."""
 
 from socialsite.core.models.days import DayCount
-from socialsite.core.models.events import Event, ScheduledRun
+from socialsite.core.models.events import Event, ScheduledRun, StreamRecord
 from socialsite.core.models.exports import Export
 from socialsite.core.models.imports import Import, ImportItem
 from socialsite.core.models.media import Media, Video, VideoUpload
@@ -29,6 +29,7 @@ __all__ = [
     "SiteDocument",
     "SiteLogo",
     "SiteSettings",
+    "StreamRecord",
     "Video",
     "VideoUpload",
 ]

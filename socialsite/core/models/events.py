@@ -40,6 +40,24 @@ class Event(models.Model):
         return f"{self.type} {self.aggregate_id}"
 
 
+class StreamRecord(models.Model):
+    """One record of the change stream that is not in the broker yet; see `core.events.stream`.
+
+    Debezium may read this table instead, so its columns are an interface. Its id stays the id of
+    the record in the stream, and no other record ever gets it.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    aggregate_type = models.CharField(max_length=32)
+    aggregate_id = models.BigIntegerField()
+    type = models.CharField(max_length=64)
+    payload = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.pk} {self.type} {self.aggregate_id}"
+
+
 class ScheduledRun(models.Model):
     """The time at which a worker last sent an entry of the schedule; see `core.events.beat`."""
 

@@ -54,6 +54,10 @@ REVOCATIONS = _histogram(
 
 FANOUTS = _histogram("socialsite_fanout_seconds", "from publication to the last inbox", OF_FANOUTS)
 
+STREAM_RECORDS = _counter(
+    "socialsite_stream_records_total", "records appended to the change stream, repeats included"
+)
+
 DATABASE_RETRIES = _counter(
     "socialsite_database_retries_total", "transactions that were run again", "reason"
 )

@@ -49,6 +49,18 @@ def test_nothing_set_is_the_embedded_mode_with_its_own_keys(read, tmp_path) -> N
     assert read().SECRET_KEY == env.SECRET_KEY == json.loads(kept.read_text())["SECRET_KEY"]
 
 
+def test_the_address_of_the_change_stream_is_read_and_prints_no_password(read) -> None:
+    assert read(**FULL).event_stream is None
+    address = read(**FULL, EVENT_STREAM_URL="amqps://me:s%40crt@mq/a%2Fb?name=one").event_stream
+    assert address is not None
+    assert (address.host, address.port, address.place) == ("mq", 5671, "a/b")
+    assert (address.user, address.password, address.name) == ("me", "s@crt", "one")
+    assert "crt" not in repr(address)
+    other = read(**FULL, EVENT_STREAM_URL="redis://127.0.0.1:7000").event_stream
+    assert other is not None
+    assert (other.place, other.name, other.has_publisher) == ("0", "socialsite-events", True)
+
+
 def test_a_site_without_a_metrics_token_generates_and_stores_one(read, tmp_path) -> None:
     own = {"SECRET_KEY": "s" * 50, "JWT_KEYS": keys.new("secret")}
     env = read(**FULL, SITE_URL="https://site.example", **own)
@@ -147,6 +159,16 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
         ({"METRICS_TOKEN": "näh-gibts-nicht"}, "METRICS_TOKEN: must have at least 8"),
         ({"BROKER_URL": "redis://127.0.0.1"}, "BROKER_URL needs"),
         (FULL | {"REDIS_URL": "unix:///run/redis.sock"}, "BROKER_URL is needed"),
+        ({"EVENT_STREAM_URL": "redis://127.0.0.1:7000"}, "EVENT_STREAM_URL needs"),
+        (FULL | {"EVENT_STREAM_URL": "redis://127.0.0.1/5"}, "another Redis than REDIS_URL"),
+        (FULL | {"EVENT_STREAM_URL": "kafka://k:9092"}, "EVENT_STREAM_URL: must be redis://"),
+        (FULL | {"EVENT_STREAM_URL": "amqp:///events"}, "EVENT_STREAM_URL: must be redis://"),
+        (FULL | {"EVENT_STREAM_URL": "binlog:all"}, "EVENT_STREAM_URL: must be redis://"),
+        (FULL | {"EVENT_STREAM_URL": "amqp://h:x/"}, "EVENT_STREAM_URL: "),
+        (FULL | {"EVENT_STREAM_URL": "redis://h:7000/one"}, "EVENT_STREAM_URL: the path must be"),
+        (FULL | {"EVENT_STREAM_URL": "redis://h:7000?db=3"}, "EVENT_STREAM_URL: after ? only"),
+        (FULL | {"EVENT_STREAM_URL": "redis://h:7000?name=A b"}, "EVENT_STREAM_URL: after ? only"),
+        (FULL | {"EVENT_STREAM_HOURS": "1"}, "EVENT_STREAM_HOURS: "),
         ({"PUSH_ALL_MAX": "10", "PUSH_ACTIVE_MAX": "9"}, "PUSH_ACTIVE_MAX must not be below"),
         (FULL | {"SITE_URL": "https://x.example"}, "SECRET_KEY and JWT_KEYS must be set"),
     ],

@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 
 from socialsite.core import db
 from socialsite.core.events import relay
+from socialsite.core.events.stream import waiting
 from socialsite.core.media.videos import queries as videos
 from socialsite.core.models import Event, ScheduledRun
 from socialsite.doctor.findings import Finding, error, ok, warning
@@ -51,12 +52,29 @@ def _schedule() -> Iterator[Finding]:
         yield error(text % {"seconds": seconds}, advice)
 
 
+def _stream() -> Iterator[Finding]:
+    lag = waiting.lag_seconds()
+    if lag <= LATE_SECONDS:
+        return
+    if settings.EVENT_STREAM is None:
+        yield warning(
+            _("Records of the change stream wait, but there is no stream."),
+            _("Set EVENT_STREAM_URL again, or empty the table core_streamrecord."),
+        )
+        return
+    yield warning(
+        _("The oldest record of the change stream waits for %(seconds)d s.") % {"seconds": lag},
+        _("Look whether the broker of EVENT_STREAM_URL answers, and into the log of the workers."),
+    )
+
+
 def _events() -> Iterator[Finding]:
     lag = relay.lag_ms() / 1000
     if lag > LATE_SECONDS:
         text = _("The oldest event waits for %(seconds)d s.") % {"seconds": lag}
         advice = _("Look into the log of the workers, or start more of them.")
         yield error(text, advice) if lag > TOO_LATE_SECONDS else warning(text, advice)
+    yield from _stream()
     dead = Event.objects.filter(dead=True).count()
     if dead:
         text = ngettext(

@@ -1,11 +1,12 @@
 """docs/architecture.md lists the handlers of events; all documents name files that exist."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
-from socialsite.core.events import DomainEvent, registry
+from socialsite.core.events import DomainEvent, _camel, registry
 from socialsite.core.events.registry import Stage
 from socialsite.tests.documents.documents import ROOT, texts
 
@@ -91,3 +92,21 @@ def _anchors(path: Path) -> set[str]:
     """Return the anchors of a document's headings, in the form of code forges."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_the_table_of_the_change_stream_is_what_leaves_the_site() -> None:
+    text = (ROOT / "docs/scaling.md").read_text()
+    found = {}
+    for types, aggregate, fields, _order in re.findall(
+        r"^\| (`[A-Z].*?) \| `(\w+)` \| (.*?) \| (.*?) \|$", text, re.MULTILINE
+    ):
+        for name in re.findall(r"`(\w+)`", types):
+            found[name] = (aggregate, set(re.findall(r"`(\w+)`", fields)))
+    expected = {}
+    for event in _declared(DomainEvent):
+        if event.streamed:
+            names = {field.name for field in dataclasses.fields(event)} - event.withheld
+            expected[event.__name__] = (event.aggregate_type, {_camel(name) for name in names})
+        else:
+            assert f"`{event.__name__}`" in text
+    assert found == expected

@@ -44,6 +44,7 @@ _OWN = (
     "diffsettings",
     "dumpdata",
     "findstatic",
+    "follow_events",
     "generateschema",
     "help",
     "inspectdb",
