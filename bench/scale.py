@@ -1,29 +1,31 @@
 """Reads and writes at 10,000, 100,000 and a million people: `make bench ARGS="scale"`.
 
 Each number of people has a database of its own, in the shape of `bench.support.shape`, so a person,
-a post and a page are alike in all of them: only the tables differ. The databases are filled and
-measured one after the other, the smallest one once more at the end, which shows the error of the
-measurement.
+a post and a page are alike in all of them: only the tables differ. Each call is for another reader,
+author or post, taken at random from the whole table. Redis is emptied before it, except for the
+warm home feed, which is read twice.
 
-Each call is for another reader, author or post, taken at random from the whole table. Redis is
-emptied before it, except for the warm home feed, which is read twice. `SELECT 1` runs five times
-beside each call, as the baseline. Reads are also counted: statements, rows that MariaDB read, pages
-that it looked up, and pages that it had to read from the disk.
+The databases are filled and measured one after the other, with the memory for tables that MariaDB
+was started with, and then with enough for all tables (`--memory`, in MB), which are read before.
+`SELECT 1` runs five times beside each call, as the baseline. Reads are also counted: statements,
+rows that MariaDB read, pages that it looked up, and pages that it had to read from the disk.
 
-Goal: with memory for all tables (`--memory`, in MB), a read at the most people costs at most 1.3
-times what it costs at the fewest, both compared with the baseline. All is measured too with the
-memory that MariaDB was started with, which is less than the tables of a million people.
+At last the calls run on all databases in turns, with enough memory. Goal: a read at the most people
+takes at most 1.3 times as long as at the fewest.
 """
 
+import os
 import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.support import harness
 from bench.support.harness import Series
+
+Key = TypeVar("Key")
 
 SIZE = 20
 GROWTH = 1.3
@@ -47,7 +49,8 @@ class Call:
     run: Callable[..., Any]
     is_read: bool = True
     keeps_caches: bool = False
-    after: Callable[[Any], Any] | None = None
+    # False for a read that finds a full page only on a large site.
+    has_goal: bool = True
 
 
 class Site:
@@ -176,9 +179,8 @@ class Site:
             number = self.dice.randrange(*USUAL_TAGS)
             return self.reader(), Tag(pk=FIRST_TAG + number, name=f"tag{number}")
 
-        def name() -> tuple[Any, ...]:
-            part = "".join(self.dice.choices(SYLLABLES, k=2))
-            return self.reader(), part[: self.dice.choice((3, 4))]
+        def part_of_name(letters: int) -> tuple[Any, ...]:
+            return self.reader(), "".join(self.dice.choices(SYLLABLES, k=2))[:letters]
 
         # The same number of posts has this word at each number of people.
         scale = self.population.shape.people // 10_000 or 1
@@ -190,7 +192,11 @@ class Site:
             "search, newest": asked("new", *USUAL_WORDS),
             "search, best": asked("top", *USUAL_WORDS),
             "search, best, as many posts": asked("top", low, high),
-            "search for people": Call(name, relations.search_people),
+            "search for people, 3 letters": Call(lambda: part_of_name(3), relations.search_people),
+            # A thousandth of all people have such a name.
+            "search for people, 4 letters": Call(
+                lambda: part_of_name(4), relations.search_people, has_goal=False
+            ),
         }
 
     # --- writes ---------------------------------------------------------------------------------
@@ -247,8 +253,16 @@ def _card(ident: int) -> Any:
 
 
 # --- measurements -------------------------------------------------------------------------------
-def measure(calls: dict[str, Call], rounds: int, seed: int) -> dict[str, tuple[Series, Series]]:
-    """Return the times of each call and of the baseline beside it."""
+def measure(
+    calls: dict[Key, Call],
+    rounds: int,
+    seed: int,
+    before: Callable[[Key], object] = lambda key: None,
+) -> dict[Key, tuple[Series, Series]]:
+    """Return the times of each call and of the baseline beside it.
+
+    `before(key)` runs before each call, untimed.
+    """
     from socialsite.core.events import enqueue
 
     dice = random.Random(seed)
@@ -258,6 +272,7 @@ def measure(calls: dict[str, Call], rounds: int, seed: int) -> dict[str, tuple[S
         for number in range(-harness.WARM_UP, rounds):
             dice.shuffle(names)
             for name in names:
+                before(name)
                 took = _timed(calls[name])
                 if number >= 0:
                     for series, seconds in zip(found[name], took, strict=True):
@@ -293,6 +308,7 @@ def count(call: Call, times: int) -> list[float]:
     for _ in range(times):
         given = _prepared(call)
         before = _counters()
+        connection.queries_log.clear()  # it is of limited length
         with CaptureQueriesContext(connection) as captured:
             call.run(*given)
         statements += len(captured)
@@ -317,21 +333,32 @@ class Bench:
     def __init__(self, report: harness.Report) -> None:
         self.report, self.options = report, report.options
         self.numbers = sorted(int(one) for one in report.options.people.split(","))
-        self.ratios: dict[tuple[str, str], dict[str, float]] = {}
-        self.reads: set[str] = set()
         self.sites: dict[int, Site] = {}
+        self.ratios: dict[str, dict[int, dict[str, float]]] = {}
 
     def run(self) -> None:
-        """Fill and measure each database, then the first one again."""
+        """Fill and measure each database, then all of them in turns."""
+        from bench.support import population
+
+        self.report.say(f"load average: {_load()}")
+        little = population.variable(_POOL)
+        enough = max(self.options.memory << 20, little)
         for number in self.numbers:
             self.fill(number)
-            self.measure(number, f"{number:,}")
+            for memory in dict.fromkeys((little, enough)):
+                population.set_global(_POOL, memory)
+                if memory > little:
+                    population.read_all()
+                self.measure(number, f"{memory >> 20} MB")
+            population.set_global(_POOL, little)
+        for memory, ratios in self.ratios.items():
+            self.growth(
+                ratios, "× SELECT 1", f"Growth, {memory} of memory, one site after the other:"
+            )
         if len(self.numbers) > 1:
-            from bench.support import population
-
-            population.use(_name(self.numbers[0]))
-            self.measure(self.numbers[0], "again", counts=False)
-        self.compare()
+            population.set_global(_POOL, enough)
+            self.in_turns()
+        self.report.say(f"\nload average: {_load()}")
 
     def fill(self, number: int) -> None:
         """Create a database of so many people."""
@@ -355,29 +382,18 @@ class Bench:
         head = ["table", "rows", "MB", "bytes a row", "bytes a person"]
         self.report.rows(rows, head, title=f"Sizes with all indexes, {number:,} people:")
 
-    def measure(self, number: int, title: str, *, counts: bool = True) -> None:
-        """Measure the current database, with little memory and with enough."""
-        from bench.support import population
-
+    def measure(self, number: int, memory: str) -> None:
+        """Measure the current database."""
         site, options = self.sites[number], self.options
-        little = population.variable(_POOL)
-        for memory in dict.fromkeys((little, max(options.memory << 20, little))):
-            population.set_global(_POOL, memory)
-            name = f"{memory >> 20} MB"
-            if memory > little:
-                population.read_all()
-            reads, writes = site.reads(), site.writes()
-            self.reads.update(reads)
-            times = measure(reads, options.rounds, options.seed)
-            if counts:
-                self._count(reads, f"{title} people, {name}")
-            # Writes come last: they change the tables.
-            times |= measure(writes, options.writes, options.seed)
-            self._table(times, f"{title} people, {name} of memory for tables:")
-            self.ratios[title, name] = {
-                call: series.over(floor) for call, (series, floor) in times.items()
-            }
-        population.set_global(_POOL, little)
+        reads = site.reads()
+        times = measure(reads, options.rounds, options.seed)
+        self._count(reads, f"{number:,} people, {memory}")
+        # Writes come last: they change the tables.
+        times |= measure(site.writes(), options.writes, options.seed)
+        self._table(times, f"{number:,} people, {memory} of memory for tables:")
+        self.ratios.setdefault(memory, {})[number] = {
+            call: series.over(floor) for call, (series, floor) in times.items()
+        }
 
     def _table(self, times: dict[str, tuple[Series, Series]], title: str) -> None:
         rows = [
@@ -402,23 +418,57 @@ class Bench:
         head = ["mean of a call", "statements", *COUNTERS]
         self.report.rows(rows, head, title=f"Counted, {title}:")
 
-    def compare(self) -> None:
-        """Show how each call grows with the people, and compare reads with the goal."""
-        memories = list(dict.fromkeys(memory for _, memory in self.ratios))
-        titles = list(dict.fromkeys(title for title, _ in self.ratios))
-        first, last = f"{self.numbers[0]:,}", f"{self.numbers[-1]:,}"
-        for memory in memories:
-            columns = [self.ratios[title, memory] for title in titles]
-            rows = []
-            for name, few in self.ratios[first, memory].items():
-                growth = self.ratios[last, memory][name] / few
-                cells = [f"{column[name]:.1f}" for column in columns]
-                rows.append([name, *cells, f"{growth:.2f}"])
-                if name in self.reads and memory == memories[-1] and first != last:
-                    self.report.goal(f"{name}: {last} / {first}", growth, at_most=GROWTH)
-            head = ["× SELECT 1", *titles, "growth"]
-            title = f"Growth with the people, {memory} of memory for tables:"
-            self.report.rows(rows, head, title=title)
+    def growth(self, found: dict[int, dict[str, float]], unit: str, title: str) -> dict[str, float]:
+        """Show figures by number of people, and return by how much they grow."""
+        few, many = found[self.numbers[0]], found[self.numbers[-1]]
+        growth = {name: many[name] / few[name] for name in few}
+        rows = [
+            [name, *(f"{one[name]:.2f}" for one in found.values()), f"{growth[name]:.2f}"]
+            for name in few
+        ]
+        head = [unit, *(f"{number:,}" for number in found), "growth"]
+        self.report.rows(rows, head, title=title)
+        return growth
+
+    def in_turns(self) -> None:
+        """Measure the calls on all databases in turns, so that each has the same moment."""
+        from bench.support import population
+
+        calls = {number: site.reads() | site.writes() for number, site in self.sites.items()}
+        names = {name: call.is_read for name, call in calls[self.numbers[0]].items()}
+        found: dict[int, dict[str, tuple[Series, Series]]] = {number: {} for number in calls}
+        for number in calls:  # all of them may have been pushed out of the memory
+            population.use(_name(number))
+            population.read_all()
+        for is_read, rounds in ((True, self.options.rounds), (False, self.options.writes)):
+            chosen = {
+                (number, name): calls[number][name]
+                for number in calls
+                for name, one in names.items()
+                if one is is_read
+            }
+            times = measure(chosen, rounds, self.options.seed, _database)
+            for (number, name), series in times.items():
+                found[number][name] = series
+        milliseconds = {
+            number: {name: series.p50 * 1000 for name, (series, _) in times.items()}
+            for number, times in found.items()
+        }
+        growth = self.growth(milliseconds, "p50 ms", "Growth, all sites in turns:")
+        for name, is_read in names.items():
+            if is_read and calls[self.numbers[0]][name].has_goal:
+                first, last = self.numbers[0], self.numbers[-1]
+                self.report.goal(f"{name}: {last:,} / {first:,}", growth[name], at_most=GROWTH)
+
+
+def _database(key: tuple[int, str]) -> None:
+    from bench.support.people import execute
+
+    execute(f"USE {_name(key[0])}")
+
+
+def _load() -> str:
+    return ", ".join(f"{one:.1f}" for one in os.getloadavg())
 
 
 _POOL = "innodb_buffer_pool_size"

@@ -377,7 +377,7 @@ class Population:
                 "created_at": "moment",
             },
             f"(SELECT p.n, f.actor, {moment} moment FROM {_DELIVERED}"
-            f" WHERE {self.random(3)} < {LIKED} ORDER BY moment) likes, (SELECT @n := 0) start",
+            f" WHERE {self.random(3)} < {LIKED} ORDER BY moment) likes",
         )
 
     def add_comments(self) -> None:
@@ -396,7 +396,7 @@ class Population:
             },
             f"(SELECT p.n, f.actor, {moment} moment, FLOOR(1 / (1.001 - {self.random(7)}))"
             f" liked FROM {_DELIVERED} WHERE {self.random(5)} < {COMMENTED} ORDER BY moment)"
-            " comments, (SELECT @n := 0) start",
+            " comments",
         )
         insert_from(
             CommentContent(),
@@ -426,7 +426,9 @@ class Population:
         )
 
     def _after_post(self, stream: int) -> str:
-        return f"{self.posts.sql('p.n')} + FLOOR({self.random(stream)} * {DAY_MS})"
+        # As an integer, since an id does not fit into a floating-point number.
+        later = f"CAST(FLOOR({self.random(stream)} * {DAY_MS}) AS INT)"
+        return f"{self.posts.sql('p.n')} + {later}"
 
 
 # Sorted building of an empty table loses all rows if some are repeated.
@@ -438,9 +440,10 @@ _TERM = "number BIGINT, le BINARY(8)"
 
 
 def _id_of_moment() -> str:
-    """Return the id of a row by its column `moment` and a counter, which starts at 0."""
+    """Return the id of a row by its column `moment` and a counter, which starts anew."""
+    execute("SET @n = 0")
     low = 1 << core_ids.LOW_BITS
-    return f"(moment - {core_ids.EPOCH_MS}) * {low} + MOD(@n := @n + 1, {low})"
+    return f"(moment - {core_ids.EPOCH_MS}) * {low} + MOD(CAST(@n := @n + 1 AS INT), {low})"
 
 
 def _term(text: str) -> str:
