@@ -84,11 +84,15 @@ def install(machine: Machine, source: Path) -> Path:
 
 def add_packages(release: Path) -> None:
     """Install the optional packages that the settings need, unless the release has them."""
-    wanted = settings.environment()
-    if wanted.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
-        run("deploy/venv.sh", "otel", cwd=release)
-    if wanted.get("MEDIA_URL", "").startswith("s3://"):
-        run("deploy/venv.sh", "s3", cwd=release)
+    found, wanted = settings.environment(), list[str]()
+    if found.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+        wanted.append("otel")
+    if found.get("MEDIA_URL", "").startswith("s3://"):
+        wanted.append("s3")
+    # An earlier version, which a roll-back starts, knows no sets; it has what it needed.
+    if "otel|s3)" in (release / "deploy/venv.sh").read_text():
+        for name in wanted:
+            run("deploy/venv.sh", name, cwd=release)
 
 
 def is_complete(release: Path) -> bool:

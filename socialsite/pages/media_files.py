@@ -32,7 +32,7 @@ PRIVATE = "private, no-store"
 REDIRECT = f"public, max-age={buckets.PUBLIC_SECONDS // 2}"
 # Internal location of nginx for all files below MEDIA_ROOT; only responses of the site lead there.
 HANDED_OVER = "/_uploads/"
-CAPTIONS = ".vtt"
+CAPTIONS, LONG = ".vtt", (".mp4", ".zip")
 # Private files need the database; public files are served without it.
 TAKES = {"GET": (budgets.GUEST_READ, budgets.READ)}
 # The file has only pixels, but no script may run even if a browser takes it for a page.
@@ -117,7 +117,8 @@ def _from_bucket(
     if request.method == "HEAD":  # the composer asks so whether a picture is still there
         headers["Content-Length"] = str(buckets.size(name))
         return HttpResponse(content_type=kind, headers=headers)
-    seconds = buckets.PUBLIC_SECONDS if cache == PUBLIC else buckets.PRIVATE_SECONDS
+    short = buckets.LONG_SECONDS if name.endswith(LONG) else buckets.PRIVATE_SECONDS
+    seconds = buckets.PUBLIC_SECONDS if cache == PUBLIC else short
     headers["Location"] = buckets.address(name, cache, seconds, headers)
     headers["Cache-Control"] = REDIRECT if cache == PUBLIC else cache
     return HttpResponse(status=302, headers=headers)

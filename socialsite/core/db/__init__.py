@@ -56,11 +56,15 @@ def is_read_only() -> bool:
         return bool(cursor.fetchone()[0])
 
 
+LOCK_SECONDS = 60
+
+
 @contextlib.contextmanager
 def named_lock(name: str) -> Iterator[bool]:
     """Take a lock of this database by its name, for the block; yield False if it is taken.
 
-    The lock ends with the connection. SQLite has one process, which needs none.
+    The lock ends with the connection, and that of a process that stands still ends after
+    LOCK_SECONDS without a statement. SQLite has one process, which needs none.
     """
     if not is_mysql():
         yield True
@@ -69,11 +73,14 @@ def named_lock(name: str) -> Iterator[bool]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT GET_LOCK(%s, 0)", [full_name])
         is_taken = bool(cursor.fetchone()[0])
+        if is_taken:
+            cursor.execute("SET SESSION wait_timeout = %s", [LOCK_SECONDS])
     try:
         yield is_taken
     finally:
         if is_taken:
             with connection.cursor() as cursor:
+                cursor.execute("SET SESSION wait_timeout = DEFAULT")
                 cursor.execute("SELECT RELEASE_LOCK(%s)", [full_name])
 
 

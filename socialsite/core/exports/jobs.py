@@ -11,7 +11,6 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
@@ -124,10 +123,13 @@ def work_off(write: Write) -> bool:
             write(row.owner_id, file, _reporter(row))
         failpoint("export-written")
         if buckets.is_used():
-            _put(row, draft)
+            report = _reporter(row)
+            buckets.put_long(draft, stored_name(row.name), lambda: report(99))
         _finish(row, State.READY, draft)
     except Lost:
         logger.info("archive %s was deleted or has another worker", row.pk)
+        if buckets.is_used() and not Export.objects.filter(name=row.name).exists():
+            buckets.remove(stored_name(row.name))  # it may have arrived after its deletion
     except (NotNow, Unavailable) as reason:
         logger.warning("archive %s waits: %s", row.pk, str(reason) or "the disk is nearly full")
         _later(row, tries=row.tries - 1)
@@ -163,17 +165,6 @@ def _reporter(row: Export) -> Callable[[int], None]:
             raise Lost
 
     return report
-
-
-def _put(row: Export, draft: Path) -> None:
-    """Copy an archive into the bucket, and renew the lease meanwhile. Raises Lost, NotNow."""
-    report = _reporter(row)
-    with ThreadPoolExecutor(1) as thread:
-        done = thread.submit(buckets.put, draft, stored_name(row.name))
-        while not done.done():
-            wait([done], RENEW_SECONDS)
-            report(99)
-        done.result()
 
 
 @db.atomic

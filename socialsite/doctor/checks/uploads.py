@@ -1,5 +1,6 @@
 """Where the uploads are: a bucket is asked to take, give back and protect a file."""
 
+import contextlib
 import secrets
 from collections.abc import Iterator
 
@@ -24,19 +25,26 @@ def uploads() -> Iterator[Finding]:
         buckets.write(name, data)
         try:
             is_same = buckets.read(name) == data
+            is_same = is_same and [one.name for one in buckets.listed(name)] == [name]
             is_open = buckets.is_open_to_all(name)
         finally:
             buckets.remove(name)
+        with contextlib.suppress(FileNotFoundError):  # a server may say "forbidden" instead
+            buckets.read(name)
+            is_same = False
     except (Unavailable, FileNotFoundError) as reason:
         yield error(
             _("The bucket of the uploads cannot be used: %(at)s (%(reason)s).")
             % {"at": at, "reason": reason.__cause__ or reason},
-            _("Compare MEDIA_URL with the server: bucket, key, rights to write, read and delete."),
+            _(
+                "Compare MEDIA_URL with the server: bucket, key, rights to list, write, read and"
+                " delete."
+            ),
         )
         return
     if not is_same:
         yield error(
-            _("The bucket of the uploads gives back other bytes than it took: %(at)s.")
+            _("The bucket of the uploads does not list and give back what it took: %(at)s.")
             % {"at": at},
             _("Look for a cache or a proxy between the site and the server."),
         )

@@ -66,7 +66,8 @@ class RabbitStream:
             )
             self._tag += 1
             self._waiting.add(self._tag)
-            self._channel.basic_publish(message, routing_key=self._address.name)
+            # Without a queue of this name RabbitMQ returns the message, and confirms it then.
+            self._channel.basic_publish(message, routing_key=self._address.name, mandatory=True)
         while self._waiting:
             self._channel.connection.drain_events(timeout=TIMEOUT_SECONDS)
         if self._is_refused:

@@ -12,6 +12,7 @@ import contextlib
 import io
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -24,6 +25,9 @@ from django.utils.translation import gettext_lazy as _
 from socialsite.core.errors import Unavailable
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 7200, 60
+# Players and downloads ask for further parts by the same address.
+LONG_SECONDS = 3600
+ALIVE_SECONDS = 2
 RETRY_SECONDS = 30
 _DOWN = _("The store of pictures and videos does not answer. Please try again soon.")
 
@@ -72,6 +76,19 @@ def put(path: Path, name: str) -> None:
     """Write a file with the bytes of one of this machine."""
     with path.open("rb") as file:
         write(name, file)
+
+
+def put_long(path: Path, name: str, alive: Callable[[], None]) -> None:
+    """Do the same, and call `alive` every ALIVE_SECONDS. If it raises, the file may still arrive.
+
+    It raises after that: the file is there, or never will be.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(put, path, name)
+        while not done.done():
+            wait([done], ALIVE_SECONDS)
+            alive()
+        done.result()
 
 
 def head(name: str, number: int) -> bytes:

@@ -7,6 +7,7 @@
   the video takes as well.
 """
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from socialsite.core.db import leases
 from socialsite.core.errors import DISK_FULL, Unavailable
 from socialsite.core.events import enqueue
 from socialsite.core.media import disk_space, stored_files
+from socialsite.core.media.buckets import files as buckets
 from socialsite.core.media.encoding import Picture
 from socialsite.core.media.videos import converting, failures, probing, sandbox, sources
 from socialsite.core.media.videos.events import VideoChanged
@@ -82,7 +84,7 @@ def work_off() -> bool:
         _finish(claim, Video.State.FAILED, failure=refused.reason)
         logger.info("video %s failed: %s", claim.ident, refused.reason)
     except Lost:
-        logger.info("video %s was deleted or has another worker", claim.ident)
+        _lost(claim)
     except (NotNow, Unavailable) as reason:
         logger.warning("video %s waits: %s", claim.ident, str(reason) or "the disk is nearly full")
         _later(claim, WAIT_MS, tries=claim.tries - 1)
@@ -117,11 +119,12 @@ def _prepare(claim: _Claim) -> None:
             report(0)
 
     report = _reporter(claim)
-    try:
-        with sources.local(claim.source, alive) as source:
-            _convert(claim, source)
-    except FileNotFoundError:
-        raise Refused(failures.CRASHED) from None
+    with contextlib.ExitStack() as stack:
+        try:
+            source = stack.enter_context(sources.local(claim.source, alive))
+        except FileNotFoundError:
+            raise Refused(failures.CRASHED) from None
+        _convert(claim, source)
 
 
 def _convert(claim: _Claim, source: Path) -> None:
@@ -147,6 +150,8 @@ def _convert(claim: _Claim, source: Path) -> None:
             if error.errno in DISK_FULL:
                 raise NotNow from None
             raise
+        if buckets.is_used():  # outside of the transaction: it takes long
+            buckets.put_long(target, claim.name, lambda: _reporter(claim)(99))
         _finish(claim, Video.State.READY, made=made, target=target)
 
 
@@ -188,25 +193,39 @@ def _finish(
     failure: str = "",
 ) -> None:
     """Store the result and remove the source. A video that has another worker stays as it is."""
+    size = target.stat().st_size if target is not None else 0
     try:
-        _write(claim, state, made, target, failure)
+        _write(claim, state, made, target, size, failure)
     except Lost:
-        logger.info("video %s was deleted or has another worker", claim.ident)
+        _lost(claim)
         return
     sources.remove(claim.source)
 
 
+def _lost(claim: _Claim) -> None:
+    """Leave a video to the worker that has it; if it was deleted, so is what was made of it."""
+    logger.info("video %s was deleted or has another worker", claim.ident)
+    if buckets.is_used() and not Media.objects.filter(pk=claim.ident).exists():
+        stored_files.remove(claim.name)
+
+
 @db.atomic
 def _write(
-    claim: _Claim, state: str, made: probing.Facts | None, target: Path | None, failure: str
+    claim: _Claim,
+    state: str,
+    made: probing.Facts | None,
+    target: Path | None,
+    size: int,
+    failure: str,
 ) -> None:
     item = _locked(claim)
     video = Video.objects.get(pk=claim.ident)
-    item.size = stored_files.size(item.thumb_name) if item.thumb_name else 0
+    item.size = _poster_size(item.thumb_name) + size
     if made is not None and target is not None:
         item.width, item.height, video.seconds = made.width, made.height, made.seconds
-        item.size += target.stat().st_size
-        stored_files.move(target, item.name)
+        # A repetition of this transaction finds it moved.
+        if not buckets.is_used() and target.exists():
+            stored_files.move(target, item.name)
     item.save(update_fields=["width", "height", "size"])
     video.state, video.failure, video.source = state, failure, ""
     video.progress = 100 if made is not None else video.progress
@@ -214,6 +233,13 @@ def _write(
     video.save()
     _changed(item)
     failpoint("video-written")
+
+
+def _poster_size(name: str) -> int:
+    try:
+        return stored_files.size(name) if name else 0
+    except (FileNotFoundError, Unavailable):
+        return 0
 
 
 def _locked(claim: _Claim) -> Media:
