@@ -108,6 +108,10 @@ register(
         "core.Event.payload": "dead events",
         "core.Event.aggregate_id": "dead events",
     },
+    kept={
+        "core.StreamRecord.payload": "records with ids that are not in the change stream yet",
+        "core.StreamRecord.aggregate_id": "records with ids that are not in the change stream yet",
+    },
     texts=(
         "core.Media.alt",
         "core.Media.captions",

@@ -44,7 +44,7 @@ class RedisStream:
             with servers.connected(self._url, TIMEOUT_SECONDS) as redis:
                 texts = [record.to_json() for record in records]
                 keys = (self._name, f"{self._name}:n")
-                redis.eval(_APPEND, 2, *keys, self._hours, *texts)
+                redis.register_script(_APPEND)(keys, [self._hours, *texts])
         except RedisDown as error:
             raise StreamDown(str(error)) from error
 
