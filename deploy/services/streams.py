@@ -1,12 +1,13 @@
 """Brokers of the change stream for tests and trials: on loopback, in a private directory."""
 
 import os
+import shlex
 import socket
 from contextlib import suppress
 from pathlib import Path
 
 from deploy.services import databases
-from deploy.services.service import Service, ServiceError
+from deploy.services.service import Service, ServiceError, tied
 from deploy.services.site_processes import LOOPBACK, program
 
 # What Debian's command of this name calls; that one changes the account.
@@ -53,7 +54,7 @@ def rabbitmq(runtime: Path, port: int, nodes_port: int, names_port: int) -> Serv
     }
     return Service(
         name="rabbitmq",
-        argv=["/bin/sh", "-c", f"{program('epmd')} & exec {_RABBITMQ}"],
+        argv=["/bin/sh", "-c", f"{shlex.join([*tied(), program('epmd')])} & exec {_RABBITMQ}"],
         ready=lambda: _answers(port),
         env=env,
         ready_seconds=90,
