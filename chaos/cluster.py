@@ -21,7 +21,7 @@ from bench.support import harness
 from chaos.machines.load import NAMES, RETURN_SECONDS, Load
 from chaos.machines.report import wait
 from chaos.machines.visitor import Neighbour
-from deploy.cluster import Cluster
+from deploy.cluster import Cluster, cluster
 from deploy.stack import Stack
 
 MACHINES, SOCKETS = 3, 30
@@ -33,21 +33,21 @@ EVENTS = "from socialsite.core.models import Event; print('events', Event.object
 _FAILURE = re.compile(r"(\d+\.\d) ")
 
 
-def fault(cluster: Cluster, kind: str, number: int) -> None:
+def fault(site: Cluster, kind: str, number: int) -> None:
     """Let a machine fail, and come back."""
     if kind == "freeze":
-        cluster.signal(number, signal.SIGSTOP)
+        site.signal(number, signal.SIGSTOP)
         time.sleep(FROZEN_SECONDS)
-        cluster.signal(number, signal.SIGCONT)
+        site.signal(number, signal.SIGCONT)
         return
     if kind == "kill":
-        cluster.signal(number, signal.SIGKILL)
+        site.signal(number, signal.SIGKILL)
     else:
-        for name in reversed(cluster.machines[number].processes):
+        for name in reversed(site.machines[number].processes):
             if name not in ("database", "cache", "broker"):
-                cluster.machines[number].stop(name)
+                site.machines[number].stop(name)
     time.sleep(CALM_SECONDS)
-    cluster.start(number)
+    site.start(number)
 
 
 def left(machine: Stack) -> str:
@@ -72,8 +72,8 @@ def main() -> int:
     wrong, rounds = list[str](), list[dict[str, object]]()
     with tempfile.TemporaryDirectory(prefix="socialsite-cluster-") as folder:
         Path(folder).chmod(0o711)
-        with Cluster(Path(folder), MACHINES, ENV) as cluster:
-            load = Load([Neighbour(cluster.port) for _ in NAMES], dice, SOCKETS)
+        with cluster(Path(folder), MACHINES, ENV) as site:
+            load = Load([Neighbour(site.port) for _ in NAMES], dice, SOCKETS)
             load.start()
             threads = 2 * len(NAMES)
             try:
@@ -81,7 +81,7 @@ def main() -> int:
                     time.sleep(CALM_SECONDS)
                     kind, number = list(SETTLED)[turn % len(SETTLED)], dice.randrange(MACHINES)
                     seen, began = len(load.failures), time.time()
-                    fault(cluster, kind, number)
+                    fault(site, kind, number)
                     time.sleep(CALM_SECONDS)
                     found = load.failures[seen:]
                     wrong += judge(kind, began, found, threads)
@@ -93,7 +93,7 @@ def main() -> int:
             # Sockets that were refused while their machine was away are no failures of requests.
             del load.failures[refused:]
             wrong += load.missing()
-            machine = cluster.machines[0]
+            machine = site.machines[0]
             if not wait(
                 lambda: "events 0" in machine.manage("shell", "-c", EVENTS), seconds=RETURN_SECONDS
             ):

@@ -9,84 +9,27 @@ import contextlib
 import secrets
 import signal
 import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
-
-import boto3
 
 from deploy.services import site_processes
-from deploy.services.bucket import KEY, SECRET, bucket_server
+from deploy.services.bucket import bucket_server
 from deploy.services.haproxy import haproxy
 from deploy.services.service import free_port
 from deploy.stack import Stack
 
 BUCKET = "uploads"
-SHARED = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 # nginx first: a machine that dies answers nothing any more.
 SITE = ("nginx", *site_processes.HTTP, "sockets", "worker", "video")
 
 
+@dataclass(frozen=True)
 class Cluster:
-    """A site on `number` machines; `env` configures all of them."""
+    """A site that runs: the port of HAProxy, and the machines behind it."""
 
-    def __init__(self, folder: Path, number: int, env: dict[str, str]) -> None:
-        self.port = free_port()
-        self.machines: list[Stack] = []
-        self._folder, self._number = folder, number
-        self._env = {
-            "SECRET_KEY": secrets.token_urlsafe(48),
-            "JWT_KEYS": secrets.token_urlsafe(48),
-            "METRICS_TOKEN": secrets.token_urlsafe(16),
-            "SITE_URL": f"http://127.0.0.1:{self.port}",
-            "ALLOWED_HOSTS": "127.0.0.1",
-            **env,
-        }
-        self._cleanup = contextlib.ExitStack()
-
-    def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self._cleanup.close()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._cleanup.close()
-
-    def _start(self) -> None:
-        runtime = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory()))
-        bucket = bucket_server()
-        self._cleanup.callback(bucket.service.stop)
-        bucket.service.start()
-        boto3.client(
-            "s3",
-            endpoint_url=f"http://127.0.0.1:{bucket.port}",
-            aws_access_key_id=KEY,
-            aws_secret_access_key=SECRET,
-            region_name="us-east-1",
-        ).create_bucket(Bucket=BUCKET)
-        env = {**self._env, "MEDIA_URL": bucket.url(BUCKET)}
-        for number in range(self._number):
-            folder = self._folder / f"machine{number}"
-            folder.mkdir()
-            machine = Stack(folder, env=env, behind_proxy=True)
-            self._cleanup.enter_context(machine)
-            self.machines.append(machine)
-            env |= {name: machine.env[name] for name in SHARED}
-        addresses = {
-            f"machine{number}": f"{machine.host}:{machine.port}"
-            for number, machine in enumerate(self.machines)
-        }
-        proxy = haproxy(runtime, self.port, addresses)
-        self._cleanup.callback(proxy.stop)
-        proxy.start()
+    port: int
+    machines: list[Stack]
 
     def signal(self, number: int, sig: signal.Signals) -> None:
         """Send a signal to all processes of the site on a machine."""
@@ -97,3 +40,38 @@ class Cluster:
         """Start the processes of a machine again."""
         for name in reversed(SITE):
             self.machines[number].start(name)
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, number: int, env: Mapping[str, str]) -> Iterator[Cluster]:
+    """Run a site on so many machines for a block; `env` configures all of them."""
+    with contextlib.ExitStack() as stack:
+        runtime = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        bucket, port = bucket_server(), free_port()
+        stack.callback(bucket.service.stop)
+        bucket.service.start()
+        bucket.client().create_bucket(Bucket=BUCKET)
+        shared = {
+            "SECRET_KEY": secrets.token_urlsafe(48),
+            "JWT_KEYS": secrets.token_urlsafe(48),
+            "METRICS_TOKEN": secrets.token_urlsafe(16),
+            "SITE_URL": f"http://127.0.0.1:{port}",
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "MEDIA_URL": bucket.url(BUCKET),
+            **env,
+        }
+        machines: list[Stack] = []
+        for index in range(number):
+            own = folder / f"machine{index}"
+            own.mkdir()
+            machine = stack.enter_context(Stack(own, env=shared, behind_proxy=True))
+            machines.append(machine)
+            shared |= {name: machine.env[name] for name in site_processes.SERVICE_URLS}
+        addresses = {
+            f"machine{index}": f"{machine.host}:{machine.port}"
+            for index, machine in enumerate(machines)
+        }
+        proxy = haproxy(runtime, port, addresses)
+        stack.callback(proxy.stop)
+        proxy.start()
+        yield Cluster(port, machines)

@@ -320,7 +320,7 @@ VIDEO_CONVERSION = not EMBEDDED
 # For static files; uploads get the same (`core.media.pictures`).
 FILE_UPLOAD_PERMISSIONS = data_dir.shared_file(FILES_GROUP)
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = data_dir.shared_dir(FILES_GROUP)
-STORAGES: dict[str, dict[str, Any]] = {
+STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
@@ -328,11 +328,6 @@ STORAGES: dict[str, dict[str, Any]] = {
         else "socialsite.core.http.static_files.HashedStaticFilesStorage"
     },
 }
-if MEDIA_BUCKET:
-    STORAGES["uploads"] = {
-        "BACKEND": "socialsite.core.media.buckets.storage.BucketStorage",
-        "OPTIONS": {"address": MEDIA_BUCKET},
-    }
 
 # --- languages and time -------------------------------------------------------------------------
 USE_TZ = True

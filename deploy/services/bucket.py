@@ -3,8 +3,12 @@
 import socket
 import sys
 from dataclasses import dataclass
+from typing import Any
+
+import boto3
 
 from deploy.services.service import Service, free_port
+from socialsite.core.media.buckets.address import REGION
 
 KEY, SECRET = "key", "secret"
 
@@ -19,6 +23,16 @@ class BucketServer:
     def url(self, bucket: str, prefix: str = "") -> str:
         """Return the value of MEDIA_URL for a bucket."""
         return f"s3://{KEY}:{SECRET}@127.0.0.1:{self.port}/{bucket}/{prefix}?tls=False"
+
+    def client(self) -> Any:
+        """Return a client that is not the site's."""
+        return boto3.client(
+            "s3",
+            endpoint_url=f"http://127.0.0.1:{self.port}",
+            aws_access_key_id=KEY,
+            aws_secret_access_key=SECRET,
+            region_name=REGION,
+        )
 
 
 def bucket_server() -> BucketServer:

@@ -15,7 +15,6 @@ from socialsite.core.imports import files as imports
 from socialsite.core.media import references, stored_files
 from socialsite.core.media.buckets import files as buckets
 from socialsite.core.models import Export, Import, Media
-from socialsite.core.runtime.failpoints import failpoint
 
 STEP = 200
 Move = Callable[[Media], int]
@@ -66,7 +65,6 @@ def _put(item: Media) -> int:
         if not path.exists():
             continue
         buckets.put(path, name)
-        failpoint("file-put")
         moved += path.stat().st_size
         stored_files.remove_local(name)
     return moved
@@ -80,7 +78,6 @@ def _fetch(item: Media) -> int:
                 moved += stored_files.fetch(name)
             except FileNotFoundError:  # of a video that is converted yet
                 continue
-            failpoint("file-fetched")
         buckets.remove(name)
     references.arrange([item.pk])
     return moved

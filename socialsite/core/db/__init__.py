@@ -31,6 +31,8 @@ RETRYABLE_MYSQL = set(RETRY_REASONS)
 # The server, or all of MySQL, is read-only.
 READ_ONLY_MYSQL = {1290, 1836}
 ATTEMPTS = 6
+# For which a process with a named lock may stand still.
+LOCK_SECONDS = 60
 _backoff = random.SystemRandom()
 
 
@@ -54,9 +56,6 @@ def is_read_only() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT @@global.read_only")
         return bool(cursor.fetchone()[0])
-
-
-LOCK_SECONDS = 60
 
 
 @contextlib.contextmanager

@@ -4,6 +4,8 @@ A row of such work has the columns `due_at` (Unix ms), `lease` and `tries`. Each
 another `lease`, so a worker whose number is gone knows that it has lost the row.
 """
 
+import time
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
@@ -27,3 +29,19 @@ def claim(due: "QuerySet[Work]", lease_ms: int) -> Work | None:
     claimed.lease, claimed.tries = claimed.lease + 1, claimed.tries + 1
     claimed.save(update_fields=["due_at", "lease", "tries"])
     return row
+
+
+def now_and_then(seconds: float, renew: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that work calls often, and that renews its lease once in so many seconds.
+
+    It raises what `renew` raises.
+    """
+    renewed = time.monotonic()
+
+    def alive() -> None:
+        nonlocal renewed
+        if time.monotonic() - renewed > seconds:
+            renewed = time.monotonic()
+            renew()
+
+    return alive

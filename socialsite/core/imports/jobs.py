@@ -207,16 +207,12 @@ def _held(row: Import) -> "QuerySet[Import]":
 
 def _renewer(row: Import) -> Callable[[], None]:
     """Return a function that renews the lease now and then; it raises Lost."""
-    renewed = time.monotonic()
 
-    def alive() -> None:
-        nonlocal renewed
-        if time.monotonic() - renewed > RENEW_SECONDS:
-            renewed = time.monotonic()
-            if not _held(row).update(due_at=db.now_ms() + LEASE_MS):
-                raise Lost
+    def renew() -> None:
+        if not _held(row).update(due_at=db.now_ms() + LEASE_MS):
+            raise Lost
 
-    return alive
+    return leases.now_and_then(RENEW_SECONDS, renew)
 
 
 def _check(row: Import, kind: Kind) -> None:

@@ -11,7 +11,6 @@ from socialsite.core.media.buckets.address import Address
 from socialsite.doctor.checks import uploads
 from socialsite.doctor.findings import ERROR, OK, WARNING, Finding, worst
 from socialsite.tests.buckets.conftest import *  # noqa: F403  (fixtures)
-from socialsite.tests.buckets.conftest import client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -32,7 +31,7 @@ def test_a_private_bucket_is_well(bucket: Address) -> None:
 def test_a_bucket_that_everybody_reads_is_an_error(
     bucket: Address, bucket_service: BucketServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, client = buckets.write, client_of(bucket_service)
+    write, client = buckets.write, bucket_service.client()
 
     def write_for_all(name: str, content: Any) -> None:
         write(name, content)
@@ -47,7 +46,7 @@ def test_a_bucket_that_everybody_reads_is_an_error(
 def test_a_bucket_that_is_not_there_is_an_error(
     bucket: Address, bucket_service: BucketServer
 ) -> None:
-    client_of(bucket_service).delete_bucket(Bucket=bucket.bucket)
+    bucket_service.client().delete_bucket(Bucket=bucket.bucket)
     assert "cannot be used" in found()[0].text
     assert "NoSuchBucket" in found()[0].text
 

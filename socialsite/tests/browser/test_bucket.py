@@ -11,7 +11,6 @@ from deploy.services.bucket import bucket_server
 from socialsite.tests import stacks
 from socialsite.tests.browser import composing
 from socialsite.tests.browser.writing.test_videos import choosing, film, plays, published
-from socialsite.tests.buckets.conftest import client_of
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.once]
@@ -33,7 +32,7 @@ def bucket_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BucketSite
     server, folder = bucket_server(), tmp_path_factory.mktemp("bucket-site")
     server.service.start()
     try:
-        client = client_of(server)
+        client = server.client()
         client.create_bucket(Bucket=BUCKET)
         with stacks.embedded(folder, MEDIA_URL=server.url(BUCKET)) as url:
             yield BucketSite(url, folder / "media", client)

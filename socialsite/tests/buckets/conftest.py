@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import boto3
 import pytest
 
-from deploy.services.bucket import KEY, SECRET, BucketServer, bucket_server
+from deploy.services.bucket import BucketServer, bucket_server
 from socialsite.core.media.buckets import address
 
 Names = Callable[[], list[str]]
@@ -23,17 +22,6 @@ def bucket_service() -> Iterator[BucketServer]:
     server.service.stop()
 
 
-def client_of(server: BucketServer) -> Any:
-    """Return a client of the server that is not the site's."""
-    return boto3.client(
-        "s3",
-        endpoint_url=f"http://127.0.0.1:{server.port}",
-        aws_access_key_id=KEY,
-        aws_secret_access_key=SECRET,
-        region_name=address.REGION,
-    )
-
-
 @pytest.fixture
 def use_bucket(
     bucket_service: BucketServer, settings: Any, tmp_path: Path
@@ -44,14 +32,9 @@ def use_bucket(
     name = f"test-{uuid4().hex}"
 
     def use() -> address.Address:
-        client_of(bucket_service).create_bucket(Bucket=name)
+        bucket_service.client().create_bucket(Bucket=name)
         found = address.read(bucket_service.url(name, "uploads"))
         settings.MEDIA_BUCKET = found
-        storage = {
-            "BACKEND": "socialsite.core.media.buckets.storage.BucketStorage",
-            "OPTIONS": {"address": found},
-        }
-        settings.STORAGES = {**settings.STORAGES, "uploads": storage}
         return found
 
     return use
@@ -69,7 +52,7 @@ def names(bucket_service: BucketServer, settings: Any) -> Names:
 
     def names() -> list[str]:
         at = settings.MEDIA_BUCKET
-        found = client_of(bucket_service).list_objects_v2(Bucket=at.bucket)
+        found = bucket_service.client().list_objects_v2(Bucket=at.bucket)
         return [one["Key"].removeprefix(at.prefix) for one in found.get("Contents", [])]
 
     return names

@@ -191,11 +191,8 @@ def test_the_nightly_check_removes_old_files_without_a_row(
 # --- trouble ------------------------------------------------------------------------------------
 def leave(settings: Any, bucket: Address) -> Callable[[], None]:
     """Make the server not answer; return a function that ends that."""
-    storages = settings.STORAGES
-    away = Address("http://127.0.0.1:1", bucket.bucket, "", "key", "secret")
-    uploads = {**storages["uploads"], "OPTIONS": {"address": away}}
-    settings.STORAGES = {**storages, "uploads": uploads}
-    return lambda: setattr(settings, "STORAGES", storages)
+    settings.MEDIA_BUCKET = Address("http://127.0.0.1:1", bucket.bucket, "", "key", "secret")
+    return lambda: setattr(settings, "MEDIA_BUCKET", bucket)
 
 
 def test_an_archive_waits_for_the_server_as_long_as_it_takes(

@@ -1,14 +1,15 @@
 """Files in the bucket that MEDIA_URL names, by the names that they have below MEDIA_ROOT.
 
 The bucket is private. Readers get signed addresses, after the site has checked them: those of
-public files are valid for PUBLIC_SECONDS, others for PRIVATE_SECONDS. A file that is deleted is
-gone at once, whatever its addresses.
+public files are valid for PUBLIC_SECONDS, others for PRIVATE_SECONDS or LONG_SECONDS. A file that
+is deleted is gone at once, whatever its addresses.
 
 Raises FileNotFoundError for a file that is not there, and Unavailable if the server does not
 answer.
 """
 
 import contextlib
+import functools
 import io
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +20,10 @@ from typing import IO, Any, NamedTuple
 
 from django.conf import settings
 from django.core.files.base import File
-from django.core.files.storage import storages
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.core.errors import Unavailable
+from socialsite.core.media.buckets.address import Address
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 7200, 60
 # Players and downloads ask for further parts by the same address.
@@ -45,7 +46,14 @@ def is_used() -> bool:
 
 
 def _storage() -> Any:
-    return storages["uploads"]
+    return _storage_of(settings.MEDIA_BUCKET)
+
+
+@functools.lru_cache
+def _storage_of(bucket: Address) -> Any:
+    from socialsite.core.media.buckets.storage import BucketStorage
+
+    return BucketStorage(bucket)
 
 
 @contextlib.contextmanager
@@ -79,9 +87,9 @@ def put(path: Path, name: str) -> None:
 
 
 def put_long(path: Path, name: str, alive: Callable[[], None]) -> None:
-    """Do the same, and call `alive` every ALIVE_SECONDS. If it raises, the file may still arrive.
+    """Do the same, and call `alive` every ALIVE_SECONDS meanwhile.
 
-    It raises after that: the file is there, or never will be.
+    If `alive` raises, its error is raised when the file has arrived, or cannot arrive any more.
     """
     with ThreadPoolExecutor(1) as thread:
         done = thread.submit(put, path, name)

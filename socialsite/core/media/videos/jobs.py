@@ -9,7 +9,6 @@
 
 import contextlib
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,15 +109,7 @@ def _prepare(claim: _Claim) -> None:
         raise Refused(failures.CRASHED)
     if disk_space.is_disk_full():
         raise NotNow
-    renewed = time.monotonic()
-
-    def alive() -> None:
-        nonlocal renewed
-        if time.monotonic() - renewed > RENEW_SECONDS:
-            renewed = time.monotonic()
-            report(0)
-
-    report = _reporter(claim)
+    alive = leases.now_and_then(RENEW_SECONDS, lambda: _reporter(claim)(0))
     with contextlib.ExitStack() as stack:
         try:
             source = stack.enter_context(sources.local(claim.source, alive))
