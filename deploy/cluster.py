@@ -66,7 +66,8 @@ def cluster(folder: Path, number: int, env: Mapping[str, str]) -> Iterator[Clust
             own.mkdir()
             machine = stack.enter_context(Stack(own, env=shared, behind_proxy=True))
             machines.append(machine)
-            shared |= {name: machine.env[name] for name in site_processes.SERVICE_URLS}
+            known = machine.env.keys() & site_processes.SERVICE_URLS
+            shared |= {name: machine.env[name] for name in known}
         addresses = {
             f"machine{index}": f"{machine.host}:{machine.port}"
             for index, machine in enumerate(machines)
