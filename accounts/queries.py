@@ -20,6 +20,7 @@ from socialsite.core.cache.packing import json_of
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.db.compiled import compiled
+from socialsite.core.db.replicas import Freshness
 from socialsite.core.errors import UserNotFound
 from socialsite.core.media import pictures
 from socialsite.core.positions import Page, Position, cut
@@ -341,6 +342,7 @@ def people(
     cursor: Position | None = None,
     size: int = 20,
     hidden: Callable[[Collection[int]], Collection[int]] = lambda ids: (),
+    freshness: Freshness = Freshness.NOW,
 ) -> Page[Card]:
     """Return listed people whose username or nickname has a text, the newest account first.
 
@@ -350,7 +352,8 @@ def people(
     key, kept, reached = name_search.key_of(text), list[Card](), None
     if not key:
         return Page([], None)
-    for number, (ids, reached) in enumerate(name_search.proposed(key, cursor, size + 1), start=1):
+    proposed = name_search.proposed(key, cursor, size + 1, freshness)
+    for number, (ids, reached) in enumerate(proposed, start=1):
         cards = _named_cards(key, ids)
         omitted = {*hidden([int(card["id"]) for card in cards])} if cards else ()
         kept += [card for card in cards if int(card["id"]) not in omitted]

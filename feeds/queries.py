@@ -27,8 +27,9 @@ from feeds.models import (
 from feeds.readers import reader_of
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
-from socialsite.core.db import page_filling
+from socialsite.core.db import page_filling, replicas
 from socialsite.core.db.compiled import compiled
+from socialsite.core.db.replicas import Freshness
 from socialsite.core.errors import Forbidden, NotFound
 from socialsite.core.positions import Page, Position, before, cut
 from socialsite.core.times import iso
@@ -70,7 +71,9 @@ def profile_posts(
     viewer: "Viewer", author_id: int, cursor: Position | None, size: int
 ) -> Page[Card]:
     """Return a page of one author's posts of all kinds."""
-    rows = _profile_places(_id(viewer), author_id, cursor, limit=size + 1)
+    viewer_id = _id(viewer)
+    read = partial(_profile_places, viewer_id, author_id, cursor, limit=size + 1)
+    rows = read() if viewer_id else replicas.read(Freshness.RECENT, read)
     found = cut([Position(*row) for row in rows], size, lambda position: position)
     return found.with_items(_cards(viewer, [position.id for position in found.items]))
 
@@ -118,7 +121,8 @@ def _profile_places(
 def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of public posts by the authors staff picked; of everybody if there are none."""
     # Places first, from an index; the gate after: joined in one query, MariaDB reads every post.
-    run = partial(_public_places, tuple(_picked()) or None)
+    picked = tuple(_picked()) or None
+    run = replicas.routed(replicas.for_reader(_id(viewer)), partial(_public_places, picked))
     return page_of(viewer, run, cursor, size, listed_only=True)
 
 
@@ -143,7 +147,8 @@ def _public_rows(
 
 def newest_public(most: int) -> list[tuple[int, str]]:
     """Return the newest posts that guests may see: their ids and the usernames of their authors."""
-    ids = [place.id for place in _public_places(None, None, most)]
+    places = replicas.read(Freshness.RECENT, _public_places, None, None, most)
+    ids = [place.id for place in places]
     rows = visible_to(None).filter(pk__in=ids, author__limited_at=None).newest_first()
     rows = rows.exclude(ref_post__author__limited_at__isnull=False)
     return list(rows.values_list("pk", "author__username"))

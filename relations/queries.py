@@ -25,6 +25,7 @@ from relations.models import (
 )
 from relations.pairs import states
 from socialsite.core import db
+from socialsite.core.db import replicas
 from socialsite.core.db.compiled import compiled
 from socialsite.core.errors import UserNotFound
 from socialsite.core.positions import Page, Position, before, cut
@@ -164,7 +165,8 @@ def search_people(
         known.update(relations_of(viewer.pk, ids))
         return [ident for ident in ids if states.blocked_either_way(known[ident])]
 
-    return _named(accounts_queries.people(text, cursor, size, hidden), known)
+    freshness = replicas.for_reader(viewer.pk)
+    return _named(accounts_queries.people(text, cursor, size, hidden, freshness), known)
 
 
 def new_people(viewer: User | AnonymousUser, cursor: Position | None, size: int) -> Page[Person]:

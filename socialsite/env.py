@@ -18,6 +18,7 @@ from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
 from socialsite.core.runtime.metrics_settings import MetricsSettings
+from socialsite.core.runtime.replica_settings import ReplicaSettings
 from socialsite.core.runtime.stream_settings import StreamSettings, is_same_server
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -26,7 +27,7 @@ CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 DEMO_PUSH_ALL_MAX = 100
 
 
-class Env(MetricsSettings, MediaSettings, StreamSettings):
+class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings):
     """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
@@ -280,6 +281,10 @@ class Env(MetricsSettings, MediaSettings, StreamSettings):
             raise ValueError("BROKER_URL is needed beside a REDIS_URL that is a socket")
         if self.BROKER_URL and self.embedded:
             raise ValueError("BROKER_URL needs DATABASE_URL and REDIS_URL")
+        if self.REPLICA_URLS and self.embedded:
+            raise ValueError("REPLICA_URLS needs DATABASE_URL and REDIS_URL")
+        if self.DATABASE_URL in self.REPLICA_URLS:
+            raise ValueError("REPLICA_URLS must not have DATABASE_URL")
         stream = self.event_stream
         if stream and self.embedded:
             raise ValueError("EVENT_STREAM_URL needs DATABASE_URL and REDIS_URL")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import dj_database_url
 import dj_email_url
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -18,7 +17,7 @@ from socialsite import schedule
 from socialsite.api import framework_settings
 from socialsite.core.http.server import body_limits
 from socialsite.core.http.server.hsts import HSTS_SECONDS
-from socialsite.core.runtime import data_dir, keys, redaction
+from socialsite.core.runtime import data_dir, database_settings, keys, redaction
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
@@ -112,39 +111,16 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- database: the only source of truth ---------------------------------------------------------
-if EMBEDDED:
-    DATABASES: dict[str, Any] = {
-        "default": {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": DATA_DIR / "db.sqlite3",
-            "CONN_MAX_AGE": 0,  # ASGI server threads come and go: files would stay open
-            "OPTIONS": {
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 20,
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-            },
-        }
-    }
-else:
-    DATABASES = {
-        "default": dict(dj_database_url.parse(ENV.DATABASE_URL, engine="socialsite.core.db.mysql"))
-    }
-    DATABASES["default"].update(
-        CONN_MAX_AGE=None,
-        CONN_HEALTH_CHECKS=True,
-        TEST={"CHARSET": "utf8mb4", "COLLATION": "utf8mb4_bin"},
-    )
-    DATABASES["default"].setdefault("OPTIONS", {}).update(
-        charset="utf8mb4",
-        isolation_level="read committed",
-        # A lock that times out raises 1205, which is retried. This must happen before the client
-        # gives the connection up and leaves its locks behind.
-        init_command="SET sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
-        "time_zone='+00:00', innodb_lock_wait_timeout=8",
-        connect_timeout=2,
-        read_timeout=20,
-        write_timeout=20,
-    )
+DATABASES: dict[str, Any] = {
+    "default": (
+        database_settings.embedded(DATA_DIR)
+        if EMBEDDED
+        else database_settings.mysql(ENV.DATABASE_URL)
+    ),
+    **database_settings.replicas(ENV.REPLICA_URLS),
+}
+DATABASE_ROUTERS = ["socialsite.core.db.routing.Router"]
+REPLICAS = database_settings.replica_aliases(len(ENV.REPLICA_URLS))
 
 # --- Redis: disposable --------------------------------------------------------------------------
 REDIS_URL = ENV.REDIS_URL or "redis://embedded:6379/0"

@@ -12,7 +12,9 @@ from django.db.models import F, QuerySet
 
 from accounts.models import NameTerm, SearchedName, User
 from socialsite.core import ids as core_ids
+from socialsite.core.db import replicas
 from socialsite.core.db.compiled import compiled
+from socialsite.core.db.replicas import Freshness
 from socialsite.core.positions import MAX_TS_MS, Position
 from socialsite.core.search import postings, words
 from socialsite.core.text import folding
@@ -47,19 +49,19 @@ def _is_plain(character: str) -> bool:
 
 
 def proposed(
-    key: str, below: Position | None, first: int
+    key: str, below: Position | None, first: int, freshness: Freshness
 ) -> Iterator[tuple[list[int], Position | None]]:
     """Yield ids of people whose names may have a text, the newest first, and where to go on.
 
     Usually everybody proposed for one or two characters has them: then `first` people are enough.
     """
     if len(key) == 1 and _is_plain(key):
-        yield from _newest(below)
+        yield from _newest(below, freshness)
         return
     terms = [words.number(term) for term in dict.fromkeys(words.pairs(key) or [key])]
     size = first if len(terms) == 1 else BLOCK
     while True:
-        block = postings.block(INDEX, terms, below, size)
+        block = replicas.read(freshness, postings.block, INDEX, terms, below, size)
         below = block.end
         yield [ident for _, _, ident in block.matches], below
         if below is None:
@@ -67,10 +69,12 @@ def proposed(
         size = min(size * GROWTH, BLOCK_MAX)
 
 
-def _newest(below: Position | None) -> Iterator[tuple[list[int], Position | None]]:
+def _newest(
+    below: Position | None, freshness: Freshness
+) -> Iterator[tuple[list[int], Position | None]]:
     last = core_ids.MAX_ID if below is None else below.id
     while True:
-        ids = _ids_below(last, count=BLOCK)
+        ids = replicas.read(freshness, _ids_below, last, count=BLOCK)
         below = place_of(ids[-1]) if len(ids) == BLOCK else None
         yield ids, below
         if below is None:

@@ -10,7 +10,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,11 +44,13 @@ def mariadb(
     *,
     durable: bool = True,
     max_connections: int = 300,
+    options: Sequence[str] = (),
 ) -> Service:
     """MariaDB with its data in `directory`, created on first use, and one user for the site.
 
     `durable=False` lets the kernel write the log within a second (for tests): a killed server still
-    loses nothing, a power failure may. The user may create databases, as a test run must.
+    loses nothing, a power failure may. The user may create databases, as a test run must. `options`
+    are further ones of the server.
     """
     account = unprivileged_account(directory)
     user = f"--user={account or 'root'}" if os.geteuid() == 0 else None
@@ -60,13 +62,6 @@ def mariadb(
             _copy_mariadb(Path(template), data, account)
         else:
             _install_mariadb(data, work, account, user)
-    settings = [
-        f"--init-file={_init_file(runtime, password, account)}",
-        f"--max-connections={max_connections}",
-        f"--innodb-buffer-pool-size={_memory()}",
-        f"--innodb-flush-log-at-trx-commit={1 if durable else 2}",
-        *([user] if user else []),
-    ]
     argv = [
         program("mariadbd", "mysqld"),
         "--no-defaults",
@@ -76,7 +71,11 @@ def mariadb(
         f"--pid-file={work / 'pid'}",
         f"--port={port}",
         f"--bind-address={LOOPBACK}",
-        *(*_MARIADB_OPTIONS, *settings),
+        f"--init-file={_init_file(runtime, password, account)}",
+        f"--max-connections={max_connections}",
+        f"--innodb-buffer-pool-size={_memory()}",
+        f"--innodb-flush-log-at-trx-commit={1 if durable else 2}",
+        *(*_MARIADB_OPTIONS, *([user] if user else []), *options),
     ]
     return Service(
         name="database",

@@ -10,6 +10,7 @@ from django.db.models import Count, F, QuerySet
 from feeds import queries as feeds_queries
 from interactions.models import Comment, Like, RisingPost, SubjectType
 from socialsite.core import db, ids
+from socialsite.core.db import replicas
 
 DAY_MS = timedelta(days=1) // timedelta(milliseconds=1)
 # After this time without reactions a score is halved.
@@ -27,7 +28,12 @@ def rank() -> int:
     besides the author. The sum is halved for every twelve hours of the post's age. An author has
     two posts at most in the ranking.
     """
-    now = db.now_ms()
+    kept = replicas.read_for_task(_ranked, db.now_ms())
+    _store(kept)
+    return len(kept)
+
+
+def _ranked(now: int) -> list[RisingPost]:
     kinds = _reactions(now - DAY_MS)
     points: Counter[int] = Counter()
     for kind in kinds:
@@ -46,12 +52,10 @@ def rank() -> int:
         ),
         reverse=True,
     )
-    kept = [
+    return [
         RisingPost(place=place, post_id=ident, score=score)
         for place, (score, ident) in enumerate([*_first_of_each(scored)][:KEPT])
     ]
-    _store(kept)
-    return len(kept)
 
 
 @db.atomic

@@ -5,6 +5,7 @@ long ago the candidate was here. The list is a hint: what a reader sees is check
 """
 
 from datetime import timedelta
+from functools import partial
 
 from django.db.models import Count
 
@@ -12,6 +13,8 @@ from accounts import queries as accounts_queries
 from relations import queries
 from relations.models import I_FOLLOW, Dismissal, RelationCount, Relationship, SuggestionList
 from socialsite.core import db
+from socialsite.core.db import replicas
+from socialsite.core.db.replicas import Freshness
 
 # The follows that are looked at, newest first: with FOLLOW_LIMIT they bound the rows of a list.
 SAMPLE = 200
@@ -51,7 +54,8 @@ def refresh(user_id: int) -> list[int]:
 
 
 def _compute(user_id: int) -> list[int]:
-    return _popular() if user_id == SITE else _of_follows(user_id)
+    read = _popular if user_id == SITE else partial(_of_follows, user_id)
+    return replicas.read(Freshness.NOW, read)
 
 
 def _store(user_id: int, found: list[int]) -> list[int]:

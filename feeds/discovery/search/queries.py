@@ -21,6 +21,8 @@ from feeds.discovery.search.cursors import FIRST, Cursor
 from feeds.discovery.search.language import Question
 from feeds.discovery.search.matching import matches
 from feeds.readers import reader_of
+from socialsite.core.db import replicas
+from socialsite.core.db.replicas import Freshness
 from socialsite.core.positions import MAX_TS_MS, Page, Position
 from socialsite.core.search import postings
 
@@ -50,16 +52,26 @@ class _Run(NamedTuple):
 def newest(viewer: "Viewer", question: Question, cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts that a question finds, newest first."""
     terms = _terms(question)
-    return _fill(viewer, question, _blocks(question, terms, cursor, size), size) if terms else _NONE
+    if not terms:
+        return _NONE
+    runs = _blocks(question, terms, cursor, size, replicas.for_reader(_id(viewer)))
+    return _fill(viewer, question, runs, size)
 
 
 def best(viewer: "Viewer", question: Question, cursor: Cursor | None, size: int) -> Page[Card]:
     """Return a page of the posts that a question finds, the most relevant first."""
     terms = _terms(question)
-    return _fill(viewer, question, _windows(question, terms, cursor), size) if terms else _NONE
+    if not terms:
+        return _NONE
+    runs = _windows(question, terms, cursor, replicas.for_reader(_id(viewer)))
+    return _fill(viewer, question, runs, size)
 
 
 _NONE: Page[Card] = Page([], None)
+
+
+def _id(viewer: "Viewer") -> int | None:
+    return viewer.pk if viewer is not None and viewer.is_authenticated else None
 
 
 def _terms(question: Question) -> list[int]:
@@ -74,8 +86,7 @@ def _terms(question: Question) -> list[int]:
 
 def _fill(viewer: "Viewer", question: Question, runs: Iterator[_Run], size: int) -> Page[Card]:
     """Return a page of the posts that the reader may see and that match."""
-    viewer_id = viewer.pk if viewer is not None and viewer.is_authenticated else None
-    hydration = Hydration(reader_of(viewer_id), listed_only=True)
+    hydration = Hydration(reader_of(_id(viewer)), listed_only=True)
     kept: list[Card] = []
     # The cursor behind the last post of the page, once it is known.
     last: str | None = None
@@ -112,12 +123,16 @@ def _parts(order: Sequence[Key], first: int) -> Iterator[Sequence[Key]]:
 
 
 def _blocks(
-    question: Question, terms: Sequence[int], cursor: Position | None, size: int
+    question: Question,
+    terms: Sequence[int],
+    cursor: Position | None,
+    size: int,
+    freshness: Freshness,
 ) -> Iterator[_Run]:
     """Yield the proposed posts, newest first, in growing blocks of the index."""
     below, count = cursor or _top(question), size + 1 if len(terms) == 1 else max(BLOCK, size + 1)
     while True:
-        block = postings.block(indexing.INDEX, terms, below, count)
+        block = replicas.read(freshness, postings.block, indexing.INDEX, terms, below, count)
         below = _end(question, block)
         order = sorted((key[1:] for key in _recent(question, block)), reverse=True)
         yield _Run(order, _place_of, None if below is None else below.encode())
@@ -131,11 +146,13 @@ def _place_of(key: Key) -> str:
     return Position(ts_ms, ident).encode()
 
 
-def _windows(question: Question, terms: Sequence[int], cursor: Cursor | None) -> Iterator[_Run]:
+def _windows(
+    question: Question, terms: Sequence[int], cursor: Cursor | None, freshness: Freshness
+) -> Iterator[_Run]:
     """Yield the proposed posts, ranked within windows of the index."""
     top, last = cursor or (_top(question), FIRST)
     while True:
-        block = postings.block(indexing.INDEX, terms, top, WINDOW)
+        block = replicas.read(freshness, postings.block, indexing.INDEX, terms, top, WINDOW)
         if block.first is None:
             return
         # Posts that are published later do not move the window.

@@ -9,14 +9,16 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from django.db import connection
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from feeds import queries
 from feeds.cards.card import Card
 from feeds.models import PostTag, Tag, TagFollow, TrendingTag
 from socialsite.core import db
+from socialsite.core.db import replicas
 from socialsite.core.db.compiled import compiled
+from socialsite.core.db.replicas import Freshness
+from socialsite.core.db.routing import reader
 from socialsite.core.errors import NotFound
 from socialsite.core.positions import NEWEST, Page, Position, before
 from socialsite.core.text import tags
@@ -71,10 +73,14 @@ def matching(viewer: "Viewer", text: str, most: int) -> list[TagItem]:
     name = tags.beginning_of(text.strip().strip(tags.SIGNS))
     if name is None:
         return []
-    in_use = _in_use(name, name + chr(0x10FFFF), most=most)
-    found = dict.fromkeys([*in_use, *_first_named(name, name + chr(0x10FFFF))])
-    items = _items(viewer, list(found))
+    found = replicas.read(Freshness.NOW, _named_so, name, most)
+    items = _items(viewer, found)
     return sorted(items, key=lambda item: (-item["count_week"], item["name"]))[:most]
+
+
+def _named_so(name: str, most: int) -> list[Tag]:
+    end = name + chr(0x10FFFF)
+    return [*dict.fromkeys([*_in_use(name, end, most=most), *_first_named(name, end)])]
 
 
 @compiled
@@ -125,7 +131,9 @@ def _followed(user_id: int) -> "QuerySet[TagFollow, tuple[int, str]]":
 
 def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts with a tag, newest first."""
-    return queries.page_of(viewer, partial(_places, tag.pk), cursor, size, listed_only=True)
+    freshness = replicas.for_reader(None if viewer is None else viewer.pk)
+    run = replicas.routed(freshness, partial(_places, tag.pk))
+    return queries.page_of(viewer, run, cursor, size, listed_only=True)
 
 
 def _places(tag_id: int, cursor: Position | None, count: int) -> list[Position]:
@@ -142,7 +150,8 @@ def _rows(
 
 def posts_of_followed(user: "User", cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts with a tag that the person follows, newest first."""
-    run = partial(_newest_of, [ident for ident, _ in _followed(user.pk)])
+    mine = [ident for ident, _ in _followed(user.pk)]
+    run = replicas.routed(Freshness.NOW, partial(_newest_of, mine))
     return queries.page_of(user, run, cursor, size, listed_only=True)
 
 
@@ -177,7 +186,7 @@ def _places_of(tag_ids: Sequence[int], cursor: Position | None, count: int) -> l
         " AND (position < %s OR post_id < %s) ORDER BY position DESC, post_id DESC LIMIT %s"
     )
     values = [value for tag in tag_ids for value in (tag, ts_ms, ts_ms, post_id, count)]
-    with connection.cursor() as rows:
+    with reader().cursor() as rows:
         rows.execute(db.united([select] * len(tag_ids)), values)
         places = {Position(*row) for row in rows.fetchall()}
     return sorted(places, reverse=True)[:count]
@@ -209,7 +218,9 @@ def _posts_by_day(found: Sequence[Tag]) -> dict[int, list[int]]:
     busy = [tag for tag in found if tag.pk and hasattr(tag, "busy")]
     days: dict[int, list[int]] = {tag.pk: tag.busy.days for tag in busy}
     rest = [tag.pk for tag in found if tag.pk not in days]
-    return {**days, **counted(rest, db.now_ms())} if rest else days
+    if not rest:
+        return days
+    return {**days, **replicas.read(Freshness.NOW, counted, rest, db.now_ms())}
 
 
 def counted(tag_ids: Collection[int], now: int) -> dict[int, list[int]]:

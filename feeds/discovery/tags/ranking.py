@@ -3,11 +3,14 @@
 In use are those that more people use today than on the other days of the week.
 """
 
+from typing import NamedTuple
+
 from django.db.models import Count, Q
 
 from feeds.discovery.tags.queries import DAY_MS, WEEK_DAYS, counted, recent_public
 from feeds.models import BusyTag, TrendingTag
 from socialsite.core import db
+from socialsite.core.db import replicas
 
 KEPT = 1000
 # Tags with at least so many posts of the week are counted here; pages count those of all others.
@@ -20,7 +23,20 @@ def rank() -> int:
     The score grows with the people who used a tag in the last 24 hours, and with how many more
     they are than on an average day of the week. Many posts of one person count once.
     """
-    now = db.now_ms()
+    found = replicas.read_for_task(_used, db.now_ms())
+    _store(found.best, found.busy)
+    return found.in_use
+
+
+class _Used(NamedTuple):
+    """The tags in use, the best first, their number, and the counts of the busy ones."""
+
+    best: list[TrendingTag]
+    in_use: int
+    busy: list[BusyTag]
+
+
+def _used(now: int) -> _Used:
     today = Count("author_id", distinct=True, filter=Q(position__gt=now - DAY_MS))
     week = Count("author_id", distinct=True)
     used = recent_public(now).values_list("tag_id")
@@ -32,8 +48,8 @@ def rank() -> int:
         if posts >= BUSY:
             busy.append(tag_id)
     rows.sort(key=lambda row: (-row.score, row.tag_id))
-    _store(rows[:KEPT], [BusyTag(tag_id=pk, days=days) for pk, days in counted(busy, now).items()])
-    return len(rows)
+    counts = [BusyTag(tag_id=pk, days=days) for pk, days in counted(busy, now).items()]
+    return _Used(rows[:KEPT], len(rows), counts)
 
 
 @db.atomic

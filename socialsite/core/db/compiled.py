@@ -19,6 +19,7 @@ from django.db.transaction import TransactionManagementError
 
 from socialsite.core import db
 from socialsite.core.db import Statement
+from socialsite.core.db.routing import reader
 
 P = ParamSpec("P")
 
@@ -246,7 +247,8 @@ class _Built:
         """Run the statement. Raises TransactionManagementError for a lock without a transaction."""
         if self._is_locking and not connection.in_atomic_block:
             raise TransactionManagementError("select_for_update needs a transaction")
-        with connection.cursor() as cursor:
+        source = connection if self._is_locking else reader()
+        with source.cursor() as cursor:
             cursor.execute(*self.statement(values))
             rows = cursor.fetchall()
         if self._converted:

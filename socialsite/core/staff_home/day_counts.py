@@ -13,6 +13,7 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 
 from socialsite.core import db
+from socialsite.core.db import replicas
 from socialsite.core.models import DayCount
 
 logger = logging.getLogger(__name__)
@@ -66,7 +67,9 @@ def fill(kinds: Sequence[Kind]) -> int:
     for kind in kinds:
         known = numbers([kind.name], days)[kind.name]
         for day in days:
-            number = None if day in known else kind.number_of(_span(day, now))
+            number = (
+                None if day in known else replicas.read_for_task(kind.number_of, _span(day, now))
+            )
             if number is not None:
                 row = DayCount(kind=kind.name, day=day, number=number)
                 stored += db.insert_once(row)

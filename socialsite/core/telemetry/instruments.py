@@ -54,6 +54,9 @@ REVOCATIONS = _histogram(
 
 FANOUTS = _histogram("socialsite_fanout_seconds", "from publication to the last inbox", OF_FANOUTS)
 
+REPLICA_READS = _counter(
+    "socialsite_replica_reads_total", "reads that a replica may answer", "answered_by"
+)
 STREAM_RECORDS = _counter(
     "socialsite_stream_records_total", "records appended to the change stream, repeats included"
 )

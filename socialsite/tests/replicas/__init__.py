@@ -1,0 +1,1 @@
+"""Reads that replicas of the database answer."""

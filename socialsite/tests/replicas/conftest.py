@@ -1,0 +1,69 @@
+"""A primary and a replica of the tests' own, instead of the database of the run."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from deploy.services import migrated, replication
+from deploy.services.replication import Pair
+from socialsite.core.db import replicas
+from socialsite.core.runtime import database_settings
+from socialsite.core.telemetry.instruments import REPLICA_READS
+
+ALIASES = database_settings.replica_aliases(1)
+DATABASES = ["default", *ALIASES, *ALIASES.values()]
+
+
+@pytest.fixture(scope="package")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """A primary and its replica, with the tables of the site."""
+    folder = tmp_path_factory.mktemp("replicas")
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o711)  # MariaDB may run under another account
+    with replication.pair(folder) as pair:
+        # Before Django decides which databases a test may use.
+        entries = database_settings.replicas([pair.url(pair.replica_port, migrated.TEST_DATABASE)])
+        connections.configure_settings(entries | {"default": {}})
+        connections.settings.update(entries)
+        yield pair
+        for alias in entries:
+            del connections.settings[alias]
+
+
+@pytest.fixture
+def pair(servers: Pair, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+    """A site on the pair, whose replica has everything."""
+    own = connections["default"]
+    url = servers.url(servers.primary_port, migrated.TEST_DATABASE)
+    monkeypatch.setitem(
+        connections.settings, "default", {**own.settings_dict, **database_settings.mysql(url)}
+    )
+    connections["default"] = connections.create_connection("default")
+    settings.REPLICAS = ALIASES
+    servers.catch_up()
+    replicas.forget()
+    try:
+        yield servers
+    finally:
+        for alias in DATABASES:
+            connections[alias].close()
+        connections["default"] = own
+
+
+@pytest.fixture
+def answered() -> Callable[[], dict[str, int]]:
+    """Return a function that counts who answered since its last call."""
+    last: dict[str, float] = {}
+
+    def count() -> dict[str, int]:
+        found = {}
+        for one in ("replica", "primary"):
+            now = REPLICA_READS.labels(one)._value.get()
+            found[one] = int(now - last.get(one, 0))
+            last[one] = now
+        return found
+
+    count()
+    return count

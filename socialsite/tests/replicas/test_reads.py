@@ -1,0 +1,222 @@
+"""Who answers a read, and what a replica that is behind can do to a page: hide, never show."""
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.db import connections, transaction
+
+from accounts.models import User
+from deploy.services.replication import Pair
+from feeds import actions, queries
+from feeds.discovery.search import language
+from feeds.discovery.search import queries as search
+from feeds.discovery.tags import queries as tags
+from feeds.models import Post, Visibility
+from relations import queries as relations_queries
+from socialsite.core.db import replicas, routing
+from socialsite.core.db.replicas import Freshness
+from socialsite.tests.replicas.conftest import DATABASES
+
+pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.full]
+
+Answered = Callable[[], dict[str, int]]
+GUEST = AnonymousUser()
+STAND_STILL = "STOP SLAVE SQL_THREAD"
+
+
+def found(viewer: Any, text: str) -> list[str]:
+    """Return the words of the posts that a search finds."""
+    page = search.newest(viewer, language.parse(text), None, 10)
+    return [card["content"] for card in page.items]
+
+
+def test_a_replica_that_has_everything_answers_people_and_guests(
+    pair: Pair, make_user: Any, make_post: Any, drain: Any, answered: Answered
+) -> None:
+    me = make_user()
+    make_post(me, "quokka one")
+    drain()
+    pair.catch_up()
+    answered()
+    assert found(me, "quokka") == found(GUEST, "quokka") == ["quokka one"]
+    assert answered() == {"replica": 2, "primary": 0}
+
+
+def test_while_the_replica_is_behind_the_primary_answers_people(
+    pair: Pair, make_user: Any, make_post: Any, drain: Any, answered: Answered
+) -> None:
+    me, other = make_user(), make_user()
+    pair.tell(STAND_STILL)
+    make_post(me, "numbat one")
+    drain()
+    answered()
+    assert found(me, "numbat") == found(other, "numbat") == ["numbat one"]
+    assert answered() == {"replica": 0, "primary": 2}
+
+
+def test_a_guest_may_miss_what_is_new(
+    pair: Pair, make_user: Any, make_post: Any, drain: Any, answered: Answered
+) -> None:
+    me = make_user()
+    assert found(GUEST, "bilby") == []
+    pair.tell(STAND_STILL)
+    make_post(me, "bilby #bilby")
+    drain()
+    answered()
+    tag = tags.named("bilby")
+    assert found(GUEST, "bilby") == []
+    assert tags.posts(GUEST, tag, None, 10).items == []
+    assert queries.profile_posts(GUEST, me.pk, None, 10).items == []
+    assert answered() == {"replica": 3, "primary": 0}
+    pair.catch_up()
+    replicas.forget()
+    assert len(found(GUEST, "bilby")) == 1
+    assert len(tags.posts(GUEST, tag, None, 10).items) == 1
+    assert len(queries.profile_posts(GUEST, me.pk, None, 10).items) == 1
+
+
+def test_no_guest_sees_what_is_gone_and_none_an_older_version(
+    pair: Pair, make_user: Any, make_post: Any, drain: Any
+) -> None:
+    me = make_user()
+    deleted, narrowed, edited = (make_post(me, f"potoroo {number} #potoroo") for number in range(3))
+    drain()
+    pair.catch_up()
+    assert len(found(GUEST, "potoroo")) == 3
+    pair.tell(STAND_STILL)
+    actions.delete(me, deleted.pk)
+    actions.edit(me, narrowed.pk, version=1, visibility=Visibility.FOLLOWERS)
+    actions.edit(me, edited.pk, version=1, content="potoroo anew #potoroo")
+    drain()
+    tag = tags.named("potoroo")
+    assert found(GUEST, "potoroo") == ["potoroo anew #potoroo"]
+    for page in (
+        tags.posts(GUEST, tag, None, 10),
+        queries.profile_posts(GUEST, me.pk, None, 10),
+        queries.recommended(GUEST, None, 10),
+    ):
+        mine = [card["content"] for card in page.items if card["author"]["id"] == str(me.pk)]
+        assert mine == ["potoroo anew #potoroo"]
+
+
+def test_a_replica_too_far_behind_answers_nobody(
+    pair: Pair,
+    make_user: Any,
+    make_post: Any,
+    drain: Any,
+    answered: Answered,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(replicas, "SAMPLE_SECONDS", 0.0)
+    me = make_user()
+    assert found(GUEST, "dunnart") == []
+    pair.tell(STAND_STILL)
+    make_post(me, "dunnart")
+    drain()
+    monkeypatch.setattr(replicas, "RECENT_SECONDS", 0.0)
+    answered()
+    assert found(GUEST, "dunnart") == ["dunnart"]
+    assert answered() == {"replica": 0, "primary": 1}
+
+
+def test_people_are_found_on_a_replica_and_shown_by_their_present_names(
+    pair: Pair, make_user: Any, drain: Any, answered: Answered
+) -> None:
+    wombat = make_user("wombat", nickname="Vombatus")
+    drain()
+    pair.catch_up()
+    answered()
+    assert [one["id"] for one in relations_queries.search_people(GUEST, "vomb").items] == [
+        str(wombat.pk)
+    ]
+    assert answered()["replica"] == 1
+    pair.tell(STAND_STILL)
+    User.objects.filter(pk=wombat.pk).update(nickname="Other", nickname_key="other")
+    assert relations_queries.search_people(GUEST, "vomb").items == []
+
+
+def test_a_transaction_reads_its_own_writes(pair: Pair, answered: Answered) -> None:
+    with transaction.atomic():
+        alias = replicas.read(Freshness.NOW, lambda: routing.reader().alias)
+    assert alias == "default"
+    assert answered() == {"replica": 0, "primary": 0}
+
+
+def test_writes_and_locks_go_to_the_primary_wherever_reads_go(pair: Pair, make_user: Any) -> None:
+    me = make_user()
+    pair.catch_up()
+    with routing.reading_from("replica0"):
+        assert User.objects.get(pk=me.pk)._state.db == "replica0"
+        read = User.objects.get(pk=me.pk)
+        read.bio = "written"
+        read.save()
+        with transaction.atomic():
+            assert User.objects.select_for_update().get(pk=me.pk)._state.db == "default"
+    assert User.objects.get(pk=me.pk).bio == "written"
+
+
+def test_the_replica_takes_no_writes_of_the_site(pair: Pair) -> None:
+    with pytest.raises(Exception, match="read-only"), connections["replica0"].cursor() as cursor:
+        cursor.execute("DELETE FROM feeds_post")
+
+
+def test_a_replica_that_ended_is_left_alone_for_a_while(
+    pair: Pair, make_user: Any, make_post: Any, drain: Any, answered: Answered
+) -> None:
+    me = make_user()
+    make_post(me, "kowari")
+    drain()
+    pair.catch_up()
+    assert found(me, "kowari") == found(GUEST, "kowari") == ["kowari"]
+    pair.replica.kill()
+    try:
+        answered()
+        assert found(me, "kowari") == found(GUEST, "kowari") == ["kowari"]
+        assert answered() == {"replica": 0, "primary": 2}
+        assert replicas._state.awake() == []
+    finally:
+        pair.replica.start()
+
+
+def test_a_read_that_fails_on_a_replica_runs_on_the_primary(pair: Pair, answered: Answered) -> None:
+    def read() -> str:
+        if routing.reader().alias != "default":
+            Post.objects.extra(where=["no_such_column = 1"]).exists()
+        return routing.reader().alias
+
+    assert replicas.read(Freshness.NOW, read) == "default"
+    assert answered() == {"replica": 0, "primary": 1}
+
+
+def test_a_task_waits_for_a_replica_that_is_behind(
+    pair: Pair, make_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair.tell(STAND_STILL)
+    make_user()
+    value = replicas._value
+
+    def start_then_ask(alias: str, sql: str, *values: object) -> object:
+        if alias == "replica0":
+            pair.tell("START SLAVE SQL_THREAD")
+        return value(alias, sql, *values)
+
+    monkeypatch.setattr(replicas, "_value", start_then_ask)
+    monkeypatch.setattr(replicas, "TASK_PATIENCE_SECONDS", 60.0)
+    alias = replicas.read_for_task(lambda: routing.reader().alias)
+    assert alias == "replica0_patient"
+
+
+def test_a_replica_that_stands_still_holds_a_request_for_a_bounded_time(
+    pair: Pair, answered: Answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = connections.settings["replica0"]["OPTIONS"]
+    monkeypatch.setitem(options, "read_timeout", 1)
+    pair.replica.kill(signal.SIGSTOP)
+    try:
+        alias = replicas.read(Freshness.NOW, lambda: routing.reader().alias)
+    finally:
+        pair.replica.kill(signal.SIGCONT)
+    assert alias == "default"
