@@ -9,10 +9,12 @@ Nothing expires and no call of Redis times out by itself during the histories, a
 machine has rules for both. A history whose failure does not repeat would end the trial.
 """
 
+import contextlib
 import logging
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -31,27 +33,45 @@ def main() -> int:
         {"--runs": 100, "--steps": 50, "--storm-seconds": 30},
     )
     harness.setup()
-    import pytest
     from django.conf import settings
-    from django.test import override_settings
-
-    from socialsite.core.events import enqueue
-    from socialsite.tests import standstill
 
     logging.disable(logging.WARNING)  # Redis is down now and then, on purpose
     report = harness.Report("model", options)
-    cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    with override_settings(PASSWORD_HASHERS=cheap), enqueue.paused():
-        with pytest.MonkeyPatch.context() as patch:
-            standstill.stop(patch)
-            wrong = _lives(options.runs, options.steps, options.seed, report)
+    with quick():
+        with at_standstill():
+            wrong = lives(options.runs, options.steps, options.seed, report)
         if not wrong and options.storm_seconds:
             settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = PUSH_ALL_MAX, PUSH_ACTIVE_MAX
             _storm(options.storm_seconds, options.seed, report)
     return report.finish()
 
 
-def _lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
+@contextlib.contextmanager
+def quick() -> Iterator[None]:
+    """Hash passwords cheaply, and send no task, for a block."""
+    from django.test import override_settings
+
+    from socialsite.core.events import enqueue
+
+    cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with override_settings(PASSWORD_HASHERS=cheap), enqueue.paused():
+        yield
+
+
+@contextlib.contextmanager
+def at_standstill() -> Iterator[None]:
+    """Let nothing expire by itself for a block."""
+    import pytest
+
+    from socialsite.tests import standstill
+
+    with pytest.MonkeyPatch.context() as patch:
+        standstill.stop(patch)
+        yield
+
+
+def lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
+    """Run random histories; return in how many blocks a feed was wrong."""
     import hypothesis
     from hypothesis.errors import HypothesisException, StopTest, UnsatisfiedAssumption
 
@@ -85,11 +105,11 @@ def _lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
     wrong, began = 0, time.monotonic()
     for number in range(0, runs, BLOCK):
         machine = hypothesis.seed(seed + number)(Counted)
-        lives = model.lives(min(BLOCK, runs - number), steps)
-        lives = hypothesis.settings(lives, database=None, print_blob=False)
+        extent = model.lives(min(BLOCK, runs - number), steps)
+        extent = hypothesis.settings(extent, database=None, print_blob=False)
         try:
             with mock.patch.object(model, "assert_whole", compare):
-                histories.run(machine, lives)
+                histories.run(machine, extent)
         except Exception as error:
             wrong += 1
             report.say(f"block of seed {seed + number}: {type(error).__name__}: {error}")

@@ -172,14 +172,22 @@ def page_of(
     companion: Companion | None = None,
     *,
     listed_only: bool = False,
+    belongs: Callable[[Card], bool] | None = None,
 ) -> Page[Card]:
     """Return a page of posts out of a list that another app keeps, full whatever the gate hides.
 
     `run(cursor, size)` gives the next places of the list after the cursor; the id of a place is a
-    post's. `listed_only` is for lists in which people discover posts (`Hydration`).
+    post's. `listed_only` is for lists in which people discover posts (`Hydration`). A list that may
+    be out of date says which of its posts still belong to it.
     """
     cards = Hydration(reader_of(_id(viewer)), companion, listed_only=listed_only).cards
-    return page_filling.fill(cards, page_filling.walk(run, cursor, size + 1), size)
+
+    def belonging(ids: Sequence[int], most: int) -> dict[int, Card]:
+        if belongs is None:
+            return cards(ids, most)
+        return {ident: card for ident, card in cards(ids).items() if belongs(card)}
+
+    return page_filling.fill(belonging, page_filling.walk(run, cursor, size + 1), size)
 
 
 def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Position]:

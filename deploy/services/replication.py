@@ -66,7 +66,7 @@ class Pair:
             position = cursor.fetchone()[0]
         with connected(self.replica_port, self.password) as cursor:
             cursor.execute("START SLAVE")
-            cursor.execute("SELECT MASTER_GTID_WAIT(%s, 60)", (position,))
+            cursor.execute("SELECT MASTER_GTID_WAIT(%s, 600)", (position,))
             if cursor.fetchone()[0] != 0:
                 raise ServiceError("the replica does not catch up")
 

@@ -19,7 +19,7 @@ from deploy.services.service import Service, ServiceError
 
 PROJECT_DIR = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
-SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL", "EVENT_STREAM_URL")
+SERVICE_URLS = ("DATABASE_URL", "REPLICA_URLS", "REDIS_URL", "BROKER_URL", "EVENT_STREAM_URL")
 # Each HTTP worker listens on its own socket: of several processes that accept from one socket, one
 # may get most connections, and keeps them.
 HTTP = ("http1", "http2")

@@ -133,7 +133,14 @@ def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Pag
     """Return a page of the posts with a tag, newest first."""
     freshness = replicas.for_reader(None if viewer is None else viewer.pk)
     run = replicas.routed(freshness, partial(_places, tag.pk))
-    return queries.page_of(viewer, run, cursor, size, listed_only=True)
+    return queries.page_of(
+        viewer,
+        run,
+        cursor,
+        size,
+        listed_only=True,
+        belongs=lambda card: tag.name in card["tags"],
+    )
 
 
 def _places(tag_id: int, cursor: Position | None, count: int) -> list[Position]:

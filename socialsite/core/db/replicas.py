@@ -13,7 +13,7 @@ import logging
 import random
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
@@ -89,7 +89,8 @@ class _Replicas:
         self._primary: deque[tuple[float, Position]] = deque(maxlen=30)
         # By alias: for which time of the primary it is known to have everything.
         self._known: dict[str, float] = {}
-        self._resting: dict[str, float] = {}
+        self._broken_until: dict[str, float] = defaultdict(float)
+        self._behind_until: dict[str, float] = defaultdict(float)
 
     def recent(self) -> list[str]:
         """Return the replicas that have what the primary had RECENT_SECONDS ago."""
@@ -109,7 +110,7 @@ class _Replicas:
             try:
                 reached = Position.read(_value(alias, REPLICA_POSITION))
             except Error as error:
-                self.rest(alias, error)
+                self.fail(alias, error)
                 continue
             times = [at for at, position in self._primary if reached.covers(position)]
             if times:
@@ -117,35 +118,35 @@ class _Replicas:
         self._sampled_at = time.monotonic()
 
     def awake(self) -> list[str]:
-        """Return the replicas that may be asked, in random order."""
-        now = time.monotonic()
-        found = [one for one in settings.REPLICAS if self._resting.get(one, now) <= now]
+        """Return the replicas that did not fail just now, in random order."""
+        found = [one for one in settings.REPLICAS if self._broken_until[one] <= time.monotonic()]
         random.shuffle(found)
         return found
 
-    def rest(self, alias: str, error: Exception | None) -> None:
-        """Leave a replica alone for a while: it failed, or without an error, it is behind."""
-        seconds = BEHIND_SECONDS if error is None else BROKEN_SECONDS
-        self._resting[alias] = time.monotonic() + seconds
-        if error is not None:
-            logger.warning("the replica %s failed; the primary answers: %s", alias, error)
+    def fail(self, alias: str, error: Exception) -> None:
+        """Leave a replica alone for a while, and then connect anew."""
+        self._broken_until[alias] = time.monotonic() + BROKEN_SECONDS
+        for one in (alias, settings.REPLICAS[alias]):
+            connections[one].close()
+        logger.warning("the replica %s failed; the primary answers: %s", alias, error)
 
     def present(self, patience: float) -> str | None:
         """Return a replica that has everything that the primary has written by now."""
-        if not (awake := self.awake()):
+        now = time.monotonic()
+        if not (asked := [one for one in self.awake() if self._behind_until[one] <= now]):
             return None
         position = _value(DEFAULT_DB_ALIAS, PRIMARY_POSITION)
         if not position:
             return None
-        for alias in awake:
+        for alias in asked:
             try:
                 waited = _value(alias, "SELECT MASTER_GTID_WAIT(%s, %s)", position, patience)
             except Error as error:
-                self.rest(alias, error)
+                self.fail(alias, error)
                 continue
             if waited == 0:
                 return alias
-            self.rest(alias, None)
+            self._behind_until[alias] = time.monotonic() + BEHIND_SECONDS
         return None
 
 
@@ -203,7 +204,7 @@ def _run(function: Callable[[], R], replica: str | None, alias: str | None) -> R
             with reading_from(alias):
                 found = function()
         except Error as error:
-            _state.rest(replica, error)
+            _state.fail(replica, error)
         else:
             REPLICA_READS.labels("replica").inc()
             return found

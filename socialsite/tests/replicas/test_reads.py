@@ -220,3 +220,36 @@ def test_a_replica_that_stands_still_holds_a_request_for_a_bounded_time(
     finally:
         pair.replica.kill(signal.SIGCONT)
     assert alias == "default"
+
+
+def test_a_replica_that_is_too_late_for_people_still_answers_guests(
+    pair: Pair, make_user: Any, make_post: Any, drain: Any, answered: Answered
+) -> None:
+    me = make_user()
+    pair.catch_up()
+    assert found(GUEST, "mulgara") == []
+    pair.tell(STAND_STILL)
+    make_post(me, "mulgara")
+    drain()
+    assert found(me, "mulgara") == ["mulgara"]
+    answered()
+    assert found(GUEST, "mulgara") == []
+    assert answered() == {"replica": 1, "primary": 0}
+
+
+def test_the_page_of_a_tag_has_no_post_that_lost_it(
+    pair: Pair, make_user: Any, make_post: Any, drain: Any
+) -> None:
+    me = make_user()
+    posts = [make_post(me, f"{number} #antechinus") for number in range(4)]
+    drain()
+    pair.catch_up()
+    tag = tags.named("antechinus")
+    assert len(tags.posts(GUEST, tag, None, 2).items) == 2
+    pair.tell(STAND_STILL)
+    for post in posts[2:]:
+        actions.edit(me, post.pk, version=1, content="nothing")
+    drain()
+    page = tags.posts(GUEST, tag, None, 2)
+    assert [card["content"] for card in page.items] == ["1 #antechinus", "0 #antechinus"]
+    assert page.next is None
