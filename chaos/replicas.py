@@ -231,6 +231,7 @@ class Lists:
     def _lists(self) -> dict[str, Callable[[Any], list[Any]]]:
         """Return the lists that a replica may answer, each as a function of its reader."""
         from feeds import queries
+        from feeds.discovery import public_posts
         from feeds.discovery.search import language
         from feeds.discovery.search import queries as search
         from feeds.discovery.tags import queries as tags
@@ -242,7 +243,7 @@ class Lists:
             "newest": lambda one: search.newest(one, question, None, SIZE).items,
             "best": lambda one: search.best(one, question, None, SIZE).items,
             "tag": lambda one: tags.posts(one, tag, None, SIZE).items,
-            "recommended": lambda one: queries.recommended(one, None, SIZE).items,
+            "recommended": lambda one: public_posts.recommended(one, None, SIZE).items,
             "profile": lambda one: queries.profile_posts(one, author.pk, None, SIZE).items,
             "people": lambda one: relations_queries.search_people(one, word, None, SIZE).items,
         }

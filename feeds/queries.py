@@ -21,10 +21,9 @@ from feeds.models import (
     PostAudience,
     PostQuerySet,
     PostVersion,
-    RecommendedAuthor,
     Visibility,
 )
-from feeds.readers import reader_of
+from feeds.readers import id_of, reader_of
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling, replicas
@@ -44,10 +43,6 @@ Ids = Collection[int]
 VERSIONS_MAX = 20
 # People on the page of an audience.
 NAMED_MAX = 100
-
-
-def _id(viewer: "Viewer") -> int | None:
-    return viewer.pk if viewer is not None and viewer.is_authenticated else None
 
 
 def home_feed(
@@ -71,7 +66,7 @@ def profile_posts(
     viewer: "Viewer", author_id: int, cursor: Position | None, size: int
 ) -> Page[Card]:
     """Return a page of one author's posts of all kinds."""
-    viewer_id = _id(viewer)
+    viewer_id = id_of(viewer)
     read = partial(_profile_places, viewer_id, author_id, cursor, limit=size + 1)
     rows = read() if viewer_id else replicas.read(Freshness.RECENT, read)
     found = cut([Position(*row) for row in rows], size, lambda position: position)
@@ -84,7 +79,7 @@ def media_posts(viewer: "Viewer", author_id: int, cursor: Position | None, size:
     The author's posts are read in order, so a page costs a bounded number of queries; between
     hundreds of posts without media it may be short.
     """
-    cards = Hydration(reader_of(_id(viewer))).cards
+    cards = Hydration(reader_of(id_of(viewer))).cards
 
     def fetch(ids: list[int], most: int) -> dict[int, Card]:
         having = _with_media(ids)
@@ -107,7 +102,7 @@ def _with_media(ids: Collection[int]) -> set[int]:
 
 def visible_cards(viewer: "Viewer", ids: Sequence[int]) -> dict[int, Card]:
     """Return those of these posts that the reader may see, by id."""
-    return Hydration(reader_of(_id(viewer))).cards(ids) if ids else {}
+    return Hydration(reader_of(id_of(viewer))).cards(ids) if ids else {}
 
 
 @compiled
@@ -116,42 +111,6 @@ def _profile_places(
 ) -> "QuerySet[Post, tuple[int, int]]":
     posts = visible_to(viewer_id).filter(before(cursor), author_id=author_id)
     return posts.newest_first().values_list("position", "id")[:limit]
-
-
-def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Card]:
-    """Return a page of public posts by the authors staff picked; of everybody if there are none."""
-    # Places first, from an index; the gate after: joined in one query, MariaDB reads every post.
-    picked = tuple(_picked()) or None
-    run = replicas.routed(replicas.for_reader(_id(viewer)), partial(_public_places, picked))
-    return page_of(viewer, run, cursor, size, listed_only=True)
-
-
-@compiled
-def _picked() -> "QuerySet[RecommendedAuthor, int]":
-    return RecommendedAuthor.objects.values_list("author_id", flat=True)
-
-
-def _public_places(ids: Ids | None, cursor: Position | None, count: int) -> list[Position]:
-    return [Position(*row) for row in _public_rows(ids, cursor, count=count)]
-
-
-@compiled
-def _public_rows(
-    author_ids: Ids | None, cursor: Position | None, *, count: int
-) -> "QuerySet[Post, tuple[int, int]]":
-    posts = Post.objects.filter(before(cursor), visibility=Visibility.PUBLIC, is_deleted=False)
-    if author_ids is not None:
-        posts = posts.filter(author_id__in=author_ids)
-    return posts.newest_first().values_list("position", "id")[:count]
-
-
-def newest_public(most: int) -> list[tuple[int, str]]:
-    """Return the newest posts that guests may see: their ids and the usernames of their authors."""
-    places = replicas.read(Freshness.RECENT, _public_places, None, None, most)
-    ids = [place.id for place in places]
-    rows = visible_to(None).filter(pk__in=ids, author__limited_at=None).newest_first()
-    rows = rows.exclude(ref_post__author__limited_at__isnull=False)
-    return list(rows.values_list("pk", "author__username"))
 
 
 def public_originals(ids: Collection[int]) -> "QuerySet[Post, tuple[int, int, int]]":
@@ -180,7 +139,7 @@ def page_of(
     post's. `listed_only` is for lists in which people discover posts (`Hydration`). A list that may
     be out of date says which of its posts still belong to it.
     """
-    cards = Hydration(reader_of(_id(viewer)), companion, listed_only=listed_only).cards
+    cards = Hydration(reader_of(id_of(viewer)), companion, listed_only=listed_only).cards
 
     def belonging(ids: Sequence[int], most: int) -> dict[int, Card]:
         if belongs is None:
@@ -196,7 +155,7 @@ def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Pos
 
 
 def _cards(viewer: "Viewer", ids: Sequence[int]) -> list[Card]:
-    found = Hydration(reader_of(_id(viewer))).cards(ids)
+    found = Hydration(reader_of(id_of(viewer))).cards(ids)
     return [found[ident] for ident in ids if ident in found]
 
 
@@ -230,7 +189,7 @@ def history(viewer: "Viewer", post_id: int, cursor: Position | None, size: int) 
     post.
     """
     words = ("version", "title", "note", "content", "edited_at")
-    seen = visible_to(_id(viewer)).filter(pk=post_id)
+    seen = visible_to(id_of(viewer)).filter(pk=post_id)
     # Read together with the check: later words may be for fewer people.
     size = min(size, VERSIONS_MAX)
     present = seen.values_list(*(f"content_row__{name}" for name in words)).first()
@@ -258,7 +217,7 @@ def former_words(post_id: int, version: int) -> str:
 
 def visible_post(viewer: "Viewer", post_id: int) -> Post:
     """Return the row of a post the reader may see; NotFound otherwise."""
-    found: Post | None = _visible_row.first(_id(viewer), post_id)
+    found: Post | None = _visible_row.first(id_of(viewer), post_id)
     if found is None:
         raise NotFound
     return found

@@ -7,7 +7,7 @@ generation, and a cached inbox of that generation has the posts (docs/decisions/
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import F, Q, QuerySet
 
@@ -19,6 +19,9 @@ from socialsite.core.cache.reads import Read, run
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.db.compiled import UnionRead, compiled
 from socialsite.core.ids import MAX_ID
+
+if TYPE_CHECKING:
+    from accounts.request_auth.requests import Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Reader:
 
 
 GUEST = Reader(None)
+
+
+def id_of(viewer: "Viewer") -> int | None:
+    """Return the id of who asks; None for a guest."""
+    return viewer.pk if viewer is not None and viewer.is_authenticated else None
 
 
 class ReaderRead(Read[Reader]):

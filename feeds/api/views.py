@@ -29,6 +29,7 @@ from feeds.api.serializers import (
     body,
 )
 from feeds.cards.card import Card
+from feeds.discovery import public_posts
 from feeds.home.page import HomeReading
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
@@ -214,7 +215,9 @@ class Recommended(APIView):
     def get(self, request: Request) -> Response:
         """Return a page of public posts by recommended authors."""
         cursor, size = api.feed_params(request)
-        return Response(page_bodies(request.user, queries.recommended(request.user, cursor, size)))
+        return Response(
+            page_bodies(request.user, public_posts.recommended(request.user, cursor, size))
+        )
 
 
 class Rising(APIView):

@@ -10,6 +10,7 @@ from django.conf import LazySettings
 from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from feeds import actions, cache, queries
+from feeds.discovery import public_posts
 from feeds.events import PostEdited
 from feeds.models import InboxEntry, Post, PostImage, PostVersion
 from relations import actions as relations_actions
@@ -182,7 +183,7 @@ def test_the_audience_becomes_narrower_at_once_and_never_wider(
             card_of(reader, post)
         assert (card_of(reader, quote)["ref"], card_of(reader, quote)["ref_gone"]) == (None, True)
         assert queries.profile_posts(reader, me.pk, None, 5).items == []
-        shown = queries.recommended(reader, None, 5).items
+        shown = public_posts.recommended(reader, None, 5).items
         assert [card["id"] for card in shown] == [str(quote.pk)]
     with pytest.raises(InvalidInput) as caught:
         actions.edit(me, post.pk, 2, visibility="public")

@@ -8,6 +8,7 @@ import pytest
 from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
+from feeds.discovery import public_posts
 from feeds.models import RecommendedAuthor
 from relations import actions as relations_actions
 from socialsite.core.db import page_filling
@@ -23,7 +24,7 @@ def recommended(viewer: User | None, size: int = 2) -> list[str]:
     found: list[str] = []
     cursor = None
     while True:
-        page = queries.recommended(viewer, cursor, size)
+        page = public_posts.recommended(viewer, cursor, size)
         found += [card["id"] for card in page.items]
         if page.next is None:
             return found

@@ -8,7 +8,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.request_auth import authentication, cookies
 from accounts.request_auth.requests import PageRequest, member
-from feeds import actions, queries
+from feeds import actions
+from feeds.discovery import public_posts
 from feeds.home.page import HomeReading
 from feeds.views.pages import page_of, recommended, shown_posts, top_of
 from feeds.views.welcome import steps_left
@@ -96,7 +97,7 @@ def home(request: PageRequest) -> HttpResponseBase:
         context |= {"people": wording.with_reasons(people.items), "back": request.path}
         context["posts_before"] = POSTS_BEFORE
     if not page.items and not follows:
-        suggested = queries.recommended(request.user, None, page_sizes.PAGE_SIZE)
+        suggested = public_posts.recommended(request.user, None, page_sizes.PAGE_SIZE)
         context["suggested"] = shown_posts(request, suggested)["posts"]
     marked = cookies.STEPS in request.COOKIES
     context["steps"] = steps_left(parts.user_id) if marked else None

@@ -16,6 +16,7 @@ from accounts.request_auth.requests import PageRequest, member
 from feeds import actions, queries
 from feeds.cards import repost_grouping
 from feeds.cards.card import Card
+from feeds.discovery import public_posts
 from feeds.discovery.tags import queries as tag_queries
 from feeds.drafts import actions as draft_actions
 from feeds.models import Kind
@@ -81,7 +82,7 @@ def recommended(request: PageRequest) -> HttpResponse:
         page = interactions_queries.rising(request.user, cursor, page_sizes.PAGE_SIZE)
         context |= {"posts": page.items, "next": page.next}
     else:
-        page = queries.recommended(request.user, cursor, page_sizes.PAGE_SIZE)
+        page = public_posts.recommended(request.user, cursor, page_sizes.PAGE_SIZE)
         context |= shown_posts(request, page)
         if cursor is None:
             context["trending"] = tag_queries.trending(request.user, TAGS)

@@ -7,7 +7,7 @@ from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import conditional_page, require_safe
 
 from accounts.request_auth.requests import PageRequest
-from feeds import queries
+from feeds.discovery import public_posts
 from feeds.discovery.tags import queries as tag_queries
 from socialsite.core.requests.request_budgets import READS, takes
 
@@ -28,7 +28,7 @@ NOT_FOR_ROBOTS = ("/admin/", "/api/", "/i18n/", "/settings/", "/report/", "/sear
 @takes(GET=READS)
 def sitemap(request: PageRequest) -> HttpResponse:
     """The map of the site (sitemaps.org): newest public posts, their authors, tags in use."""
-    posts = queries.newest_public(NEWEST)
+    posts = public_posts.newest_public(NEWEST)
     tags = tag_queries.trending(None, TAGS)
     paths = [reverse("home"), reverse("recommended"), reverse("tags")]
     paths += [reverse("tag", args=[tag["name"]]) for tag in tags]

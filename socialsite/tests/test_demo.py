@@ -17,6 +17,7 @@ from accounts.naming import name_rules
 from accounts.tests.browsers import log_in
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
+from feeds.discovery import public_posts
 from feeds.models import FanOut, Mode, Post, RecommendedAuthor
 from interactions.models import Bookmark, Comment, Like
 from relations import actions as relations_actions
@@ -189,7 +190,7 @@ def test_feeds_are_exact_and_a_name_taken_meanwhile_stays_its_owners(make_user, 
     assert {post.mode for post in Post.objects.all()} == {Mode.ALL, Mode.ACTIVE}
     begun = min(user.created_at for user in User.objects.all()).timestamp() * 1000
     assert all(post.position < begun for post in Post.objects.all())
-    assert feeds_queries.recommended(None, None, 5).items
+    assert public_posts.recommended(None, None, 5).items
 
 
 @pytest.mark.django_db

@@ -20,7 +20,7 @@ from feeds.discovery.search import indexing
 from feeds.discovery.search.cursors import FIRST, Cursor
 from feeds.discovery.search.language import Question
 from feeds.discovery.search.matching import matches
-from feeds.readers import reader_of
+from feeds.readers import id_of, reader_of
 from socialsite.core.db import replicas
 from socialsite.core.db.replicas import Freshness
 from socialsite.core.positions import MAX_TS_MS, Page, Position
@@ -54,7 +54,7 @@ def newest(viewer: "Viewer", question: Question, cursor: Position | None, size: 
     terms = _terms(question)
     if not terms:
         return _NONE
-    runs = _blocks(question, terms, cursor, size, replicas.for_reader(_id(viewer)))
+    runs = _blocks(question, terms, cursor, size, replicas.for_reader(id_of(viewer)))
     return _fill(viewer, question, runs, size)
 
 
@@ -63,15 +63,11 @@ def best(viewer: "Viewer", question: Question, cursor: Cursor | None, size: int)
     terms = _terms(question)
     if not terms:
         return _NONE
-    runs = _windows(question, terms, cursor, replicas.for_reader(_id(viewer)))
+    runs = _windows(question, terms, cursor, replicas.for_reader(id_of(viewer)))
     return _fill(viewer, question, runs, size)
 
 
 _NONE: Page[Card] = Page([], None)
-
-
-def _id(viewer: "Viewer") -> int | None:
-    return viewer.pk if viewer is not None and viewer.is_authenticated else None
 
 
 def _terms(question: Question) -> list[int]:
@@ -86,7 +82,7 @@ def _terms(question: Question) -> list[int]:
 
 def _fill(viewer: "Viewer", question: Question, runs: Iterator[_Run], size: int) -> Page[Card]:
     """Return a page of the posts that the reader may see and that match."""
-    hydration = Hydration(reader_of(_id(viewer)), listed_only=True)
+    hydration = Hydration(reader_of(id_of(viewer)), listed_only=True)
     kept: list[Card] = []
     # The cursor behind the last post of the page, once it is known.
     last: str | None = None

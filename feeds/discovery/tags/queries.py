@@ -14,6 +14,7 @@ from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 from feeds import queries
 from feeds.cards.card import Card
 from feeds.models import PostTag, Tag, TagFollow, TrendingTag
+from feeds.readers import id_of
 from socialsite.core import db
 from socialsite.core.db import replicas
 from socialsite.core.db.compiled import compiled
@@ -131,7 +132,7 @@ def _followed(user_id: int) -> "QuerySet[TagFollow, tuple[int, str]]":
 
 def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of the posts with a tag, newest first."""
-    freshness = replicas.for_reader(None if viewer is None else viewer.pk)
+    freshness = replicas.for_reader(id_of(viewer))
     run = replicas.routed(freshness, partial(_places, tag.pk))
     return queries.page_of(
         viewer,

@@ -43,6 +43,8 @@ SAMPLE_SECONDS, BROKEN_SECONDS, BEHIND_SECONDS = 1.0, 5.0, 1.0
 
 PRIMARY_POSITION = "SELECT @@gtid_current_pos"
 REPLICA_POSITION = "SELECT @@gtid_slave_pos"
+# 0 when the position is reached, -1 after so many seconds.
+WAIT = "SELECT MASTER_GTID_WAIT(%s, %s)"
 
 
 class Freshness(Enum):
@@ -63,10 +65,10 @@ class Position(NamedTuple):
     sequences: dict[int, int]
 
     @classmethod
-    def read(cls, text: str | None) -> "Position":
+    def read(cls, text: str) -> "Position":
         """Return the position of a GTID list such as `0-1-42,1-1-7`."""
         found: dict[int, int] = {}
-        for gtid in filter(None, (text or "").split(",")):
+        for gtid in filter(None, text.split(",")):
             domain, _server, sequence = gtid.split("-")
             found[int(domain)] = int(sequence)
         return cls(found)
@@ -105,10 +107,10 @@ class _Replicas:
 
     def _sample(self, now: float) -> None:
         """Read the position of the primary, then those of the replicas."""
-        self._primary.append((now, Position.read(_value(DEFAULT_DB_ALIAS, PRIMARY_POSITION))))
+        self._primary.append((now, Position.read(_primary_position())))
         for alias in self.awake():
             try:
-                reached = Position.read(_value(alias, REPLICA_POSITION))
+                reached = Position.read(value(alias, REPLICA_POSITION))
             except Error as error:
                 self.fail(alias, error)
                 continue
@@ -135,12 +137,11 @@ class _Replicas:
         now = time.monotonic()
         if not (asked := [one for one in self.awake() if self._behind_until[one] <= now]):
             return None
-        position = _value(DEFAULT_DB_ALIAS, PRIMARY_POSITION)
-        if not position:
+        if not (position := _primary_position()):
             return None
         for alias in asked:
             try:
-                waited = _value(alias, "SELECT MASTER_GTID_WAIT(%s, %s)", position, patience)
+                waited = value(alias, WAIT, position, patience)
             except Error as error:
                 self.fail(alias, error)
                 continue
@@ -148,6 +149,15 @@ class _Replicas:
                 return alias
             self._behind_until[alias] = time.monotonic() + BEHIND_SECONDS
         return None
+
+
+def _primary_position() -> str:
+    """Return the position of the primary; empty if it has none, as MySQL."""
+    try:
+        return str(value(DEFAULT_DB_ALIAS, PRIMARY_POSITION) or "")
+    except Error as error:
+        logger.warning("the primary has no position; no replica answers: %s", error)
+        return ""
 
 
 _state = _Replicas()
@@ -212,7 +222,8 @@ def _run(function: Callable[[], R], replica: str | None, alias: str | None) -> R
     return function()
 
 
-def _value(alias: str, sql: str, *values: Any) -> Any:
+def value(alias: str, sql: str, *values: Any) -> Any:
+    """Return the value that a statement reads from a database."""
     with connections[alias].cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchone()[0]

@@ -11,6 +11,7 @@ from django.db import connections, transaction
 from accounts.models import User
 from deploy.services.replication import Pair
 from feeds import actions, queries
+from feeds.discovery import public_posts
 from feeds.discovery.search import language
 from feeds.discovery.search import queries as search
 from feeds.discovery.tags import queries as tags
@@ -96,7 +97,7 @@ def test_no_guest_sees_what_is_gone_and_none_an_older_version(
     for page in (
         tags.posts(GUEST, tag, None, 10),
         queries.profile_posts(GUEST, me.pk, None, 10),
-        queries.recommended(GUEST, None, 10),
+        public_posts.recommended(GUEST, None, 10),
     ):
         mine = [card["content"] for card in page.items if card["author"]["id"] == str(me.pk)]
         assert mine == ["potoroo anew #potoroo"]
@@ -196,14 +197,14 @@ def test_a_task_waits_for_a_replica_that_is_behind(
 ) -> None:
     pair.tell(STAND_STILL)
     make_user()
-    value = replicas._value
+    value = replicas.value
 
     def start_then_ask(alias: str, sql: str, *values: object) -> object:
         if alias == "replica0":
             pair.tell("START SLAVE SQL_THREAD")
         return value(alias, sql, *values)
 
-    monkeypatch.setattr(replicas, "_value", start_then_ask)
+    monkeypatch.setattr(replicas, "value", start_then_ask)
     monkeypatch.setattr(replicas, "TASK_PATIENCE_SECONDS", 60.0)
     alias = replicas.read_for_task(lambda: routing.reader().alias)
     assert alias == "replica0_patient"

@@ -10,6 +10,7 @@ from PIL import Image
 
 from accounts.models import User
 from feeds import actions, queries, tiers
+from feeds.discovery import public_posts
 from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
 from feeds.tests.exactness.oracle import assert_exact
 from feeds.tests.pictures import make_numbered_picture
@@ -245,7 +246,7 @@ def test_a_post_for_followers_is_in_feeds_of_followers_only(
     post = actions.publish(author, content="for you", visibility="followers")
     for _ in ("before the delivery", "after it"):
         assert [c["id"] for c in queries.home_feed(follower, None, 10).items] == [str(post.pk)]
-        assert queries.recommended(stranger, None, 10).items == []
+        assert public_posts.recommended(stranger, None, 10).items == []
         assert queries.profile_posts(None, author.pk, None, 10).items == []
         drain()
     relations_actions.unfollow(follower, author)
