@@ -251,6 +251,16 @@ _CORE = (
         ),
     ),
     Defect(
+        "a replica that is behind answers people",
+        "socialsite/core/db/replicas.py",
+        "            if waited == 0:",
+        "            if True:",
+        (
+            "socialsite/tests/replicas/test_reads.py"
+            "::test_while_the_replica_is_behind_the_primary_answers_people",
+        ),
+    ),
+    Defect(
         "rows that are read under a share lock are not locked",
         "socialsite/core/db/__init__.py",
         'lock = " LOCK IN SHARE MODE" if is_mysql() else ""',

@@ -136,6 +136,8 @@ def _init_file(runtime: Path, password: str, account: str | None) -> Path:
     init = runtime / "mariadb-init.sql"
     init.touch(mode=0o600)
     init.write_text(
+        # A replica runs these lines itself: between two of them it would refuse its own account.
+        "SET sql_log_bin = 0;\n"
         f"CREATE DATABASE IF NOT EXISTS {DATABASE_NAME} {COLLATION};\n"
         f"CREATE OR REPLACE USER '{DATABASE_USER}'@'{LOOPBACK}' IDENTIFIED BY '{password}';\n"
         f"GRANT ALL ON *.* TO '{DATABASE_USER}'@'{LOOPBACK}';\n"

@@ -14,7 +14,7 @@ import random
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -132,8 +132,11 @@ class _Replicas:
             connections[one].close()
         logger.warning("the replica %s failed; the primary answers: %s", alias, error)
 
-    def present(self, patience: float) -> str | None:
-        """Return a replica that has everything that the primary has written by now."""
+    def present(self, patience: float, aliases: Mapping[str, str]) -> str | None:
+        """Return a replica that has everything that the primary has written by now.
+
+        Each is asked by its alias among `aliases`, whose answers may take as long.
+        """
         now = time.monotonic()
         if not (asked := [one for one in self.awake() if self._behind_until[one] <= now]):
             return None
@@ -141,7 +144,7 @@ class _Replicas:
             return None
         for alias in asked:
             try:
-                waited = value(alias, WAIT, position, patience)
+                waited = value(aliases[alias], WAIT, position, patience)
             except Error as error:
                 self.fail(alias, error)
                 continue
@@ -183,7 +186,7 @@ def read(
     if not settings.REPLICAS or db.in_transaction():
         return function(*args, **kwargs)
     if freshness is Freshness.NOW:
-        alias = _state.present(PATIENCE_SECONDS)
+        alias = _state.present(PATIENCE_SECONDS, {one: one for one in settings.REPLICAS})
     else:
         alias = next(iter(_state.recent()), None)
     return _run(partial(function, *args, **kwargs), alias, alias)
@@ -202,7 +205,7 @@ def read_for_task(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
     """Return what a function reads for NOW; it may take minutes. See `read`."""
     if not settings.REPLICAS or db.in_transaction():
         return function(*args, **kwargs)
-    alias = _state.present(TASK_PATIENCE_SECONDS)
+    alias = _state.present(TASK_PATIENCE_SECONDS, settings.REPLICAS)
     patient = None if alias is None else settings.REPLICAS[alias]
     return _run(partial(function, *args, **kwargs), alias, patient)
 

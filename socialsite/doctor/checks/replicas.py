@@ -30,19 +30,22 @@ def applied() -> Iterator[Finding]:
         return
     if not position:
         yield error(
-            _("The primary writes no log, so no replica can follow it."),
-            _("Set log_bin in the configuration of the primary."),
+            _("The log of the primary is empty, so no replica can be compared with it."),
+            _(
+                "Set log_bin in the configuration of the primary, and let the replicas begin with a"
+                " copy that is made afterwards."
+            ),
         )
         return
-    for alias in settings.REPLICAS:
-        yield from _one(alias, position)
+    for alias, patient in settings.REPLICAS.items():
+        yield from _one(alias, patient, position)
 
 
-def _one(alias: str, position: str) -> Iterator[Finding]:
+def _one(alias: str, patient: str, position: str) -> Iterator[Finding]:
     names = {"alias": alias}
     try:
-        is_read_only = replicas.value(alias, "SELECT @@global.read_only")
-        waited = replicas.value(alias, replicas.WAIT, position, PATIENCE_SECONDS)
+        is_read_only = replicas.value(patient, "SELECT @@global.read_only")
+        waited = replicas.value(patient, replicas.WAIT, position, PATIENCE_SECONDS)
     except Error as reason:
         yield error(
             _("%(alias)s does not answer: %(reason)s") % {**names, "reason": redact(str(reason))},

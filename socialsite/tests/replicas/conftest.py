@@ -37,13 +37,12 @@ def pair(servers: Pair, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
     """A site on the pair, whose replica has everything."""
     own = connections["default"]
     url = servers.url(servers.primary_port, migrated.TEST_DATABASE)
-    monkeypatch.setitem(
-        connections.settings, "default", {**own.settings_dict, **database_settings.mysql(url)}
-    )
-    connections["default"] = connections.create_connection("default")
+    entry = {**database_settings.mysql(url), "TEST": own.settings_dict["TEST"]}
+    monkeypatch.setitem(connections.settings, "default", {**own.settings_dict, **entry})
     settings.REPLICAS = ALIASES
     servers.catch_up()
     replicas.forget()
+    connections["default"] = connections.create_connection("default")
     try:
         yield servers
     finally:

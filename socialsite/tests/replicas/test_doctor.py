@@ -18,23 +18,27 @@ def found() -> list[tuple[str, str]]:
     return [(one.level, one.text) for one in checks.applied()]
 
 
-def test_a_replica_with_everything_is_right(pair: Pair) -> None:
+def test_a_replica_with_everything_is_right(pair: Pair, make_user: Any) -> None:
+    make_user()
     assert found() == [(OK, "replica0 has everything that the primary has.")]
 
 
-def test_a_server_that_is_no_replica_is_named(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_no_replica_is_named(
+    pair: Pair, make_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_user()
     monkeypatch.setattr(checks, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setitem(connections.settings["replica0"], "PORT", pair.primary_port)
-    connections["replica0"].close()
-    connections["replica0"] = connections.create_connection("replica0")
+    monkeypatch.setitem(connections.settings["replica0_patient"], "PORT", pair.primary_port)
+    connections["replica0_patient"].close()
+    connections["replica0_patient"] = connections.create_connection("replica0_patient")
     try:
         assert found() == [
             (WARNING, "replica0 takes writes."),
             (ERROR, "replica0 is more than 0 seconds behind the primary."),
         ]
     finally:
-        connections["replica0"].close()
-        del connections["replica0"]
+        connections["replica0_patient"].close()
+        del connections["replica0_patient"]
 
 
 def test_a_replica_behind_is_named(
@@ -58,10 +62,10 @@ def test_a_replica_that_does_not_answer_is_named(pair: Pair) -> None:
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("SELECT ''", "The primary writes no log, so no replica can follow it."),
+        ("SELECT ''", "The log of the primary is empty, so no replica can be compared"),
         ("SELECT @@gtid_executed", "The primary has no position in its log: (1193"),
     ],
-    ids=["no log", "MySQL"],
+    ids=["empty log", "MySQL"],
 )
 def test_a_primary_that_nobody_can_follow_is_named_and_answers_all_reads(
     pair: Pair, monkeypatch: pytest.MonkeyPatch, statement: str, said: str

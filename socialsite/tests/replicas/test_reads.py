@@ -19,6 +19,7 @@ from feeds.models import Post, Visibility
 from relations import queries as relations_queries
 from socialsite.core.db import replicas, routing
 from socialsite.core.db.replicas import Freshness
+from socialsite.core.runtime import database_settings
 from socialsite.tests.replicas.conftest import DATABASES
 
 pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.full]
@@ -200,11 +201,12 @@ def test_a_task_waits_for_a_replica_that_is_behind(
     value = replicas.value
 
     def start_then_ask(alias: str, sql: str, *values: object) -> object:
-        if alias == "replica0":
+        if alias == "replica0_patient":
             pair.tell("START SLAVE SQL_THREAD")
         return value(alias, sql, *values)
 
     monkeypatch.setattr(replicas, "value", start_then_ask)
+    assert replicas.TASK_PATIENCE_SECONDS < database_settings.PATIENT_SECONDS
     monkeypatch.setattr(replicas, "TASK_PATIENCE_SECONDS", 60.0)
     alias = replicas.read_for_task(lambda: routing.reader().alias)
     assert alias == "replica0_patient"
