@@ -103,7 +103,7 @@ _FEEDS = (
     ),
     Defect(
         "the map for search engines shows posts of banned authors",
-        "feeds/queries.py",
+        "feeds/discovery/public_posts.py",
         "rows = visible_to(None).filter(pk__in=ids, author__limited_at=None).newest_first()",
         "rows = Post.objects.filter(pk__in=ids, author__limited_at=None).newest_first()",
         ("feeds/tests/pages/test_sharing.py::test_the_map_has_what_guests_may_read",),
