@@ -281,7 +281,7 @@ SEVERAL_OWNERS = (
             "relations_relationlog",
             "relations_relationship",
         ),
-        "The two rows of a pair lie with two people: only two-phase commit keeps them mirrored.",
+        "The two rows of a pair lie with two people: `twopc` keeps them mirrored.",
     ),
     Several(
         "socialsite.core.events.relay",
