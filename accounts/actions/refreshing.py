@@ -48,7 +48,7 @@ def _rotate(principal: Principal) -> tuple[User, TokenPair] | None:
         row.rotated_at = now
         touch(user.pk, row.client, row.last_seen)
         row.last_seen = timezone.now()
-        row.save()
+        row.store()
     elif principal.jti == row.previous_jti:
         successor = current
     elif principal.jti == row.oldest_jti and now - row.rotated_at <= GRACE_MS:

@@ -78,7 +78,7 @@ def revoke_version(row: TokenVersion, reason: str, by: str = "") -> None:
     """
     next_version(row)
     row.ended, row.ended_by = reason, by
-    row.save()
+    row.store()
     _publish(TokensRevoked(row.user_id, row.client, row.access_floor, reason, False, by))
 
 

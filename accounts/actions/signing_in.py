@@ -155,5 +155,5 @@ def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:
     row.previous_jti = row.oldest_jti = ""
     row.rotated_at = db.now_ms()
     row.last_seen = timezone.now()
-    row.save()
+    row.store()
     return tokens.mint(user, row.client, row.version, batch.batch, token_id)

@@ -52,6 +52,20 @@ class TokenVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.user_id} {self.client} {self.version}"
 
+    def store(self) -> None:
+        """Insert the row, or update it; the caller holds the lock of the batch.
+
+        Not `save`: an update names the person and never sets them, as they determine the shard.
+        """
+        if self._state.adding:
+            self.save(force_insert=True)
+            return
+        fields = TokenVersion._meta.concrete_fields
+        key = {"id", "user_id", "client"}
+        values = {one.attname: getattr(self, one.attname) for one in fields}
+        changes = {name: value for name, value in values.items() if name not in key}
+        TokenVersion.objects.filter(user=self.user_id, client=self.client).update(**changes)
+
 
 class SignIn(models.Model):
     """One sign-in of a person, in the log that only this person reads."""

@@ -77,7 +77,9 @@ def replace(author: "User", draft_id: int, values: Mapping[str, Any]) -> Draft:
     fresh = Draft(pk=draft.pk, author_id=author.pk, created_at=draft.created_at)
     fresh.updated_at = db.now_ms()
     _fill(fresh, values)
-    fresh.save(force_update=True)
+    # The author stays, as they determine the shard.
+    fields = {field.attname for field in Draft._meta.concrete_fields} - {"id", "author_id"}
+    fresh.save(force_update=True, update_fields=fields)
     _set_images(fresh, values.get("images", ()))
     _use_video(fresh, draft.video)
     return fresh

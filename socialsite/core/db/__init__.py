@@ -242,10 +242,11 @@ def ensure(*rows: models.Model) -> None:
     """Insert rows of one model unless a unique key is taken; lock the rows exclusively.
 
     INSERT IGNORE locks an existing row in share mode, so two callers that then change it would
-    deadlock.
+    deadlock. The update that changes nothing names the last column: Vitess permits none of a column
+    that determines the shard.
     """
-    key = connection.ops.quote_name(str(type(rows[0])._meta.pk.column))
-    otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
+    same = connection.ops.quote_name(str(type(rows[0])._meta.concrete_fields[-1].column))
+    otherwise = f"DUPLICATE KEY UPDATE {same} = {same}" if is_mysql() else "CONFLICT DO NOTHING"
     _insert("INSERT", rows, f" ON {otherwise}")
 
 

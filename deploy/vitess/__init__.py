@@ -1,0 +1,1 @@
+"""The configuration of Vitess for the site's tables, generated from the models and their places."""

@@ -1,0 +1,42 @@
+-- Made by `python -m deploy.vitess`. In the keyspace socialsite:
+CREATE TABLE core_import_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+CREATE TABLE core_media_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+CREATE TABLE core_media_by_name (`name` VARCHAR(80) COLLATE utf8mb4_bin, keyspace_id VARBINARY(10), PRIMARY KEY (`name`));
+CREATE TABLE otp_static_staticdevice_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+CREATE TABLE accounts_user_by_username_key (`username_key` VARCHAR(16) COLLATE utf8mb4_bin, keyspace_id VARBINARY(10), PRIMARY KEY (`username_key`));
+CREATE TABLE accounts_user_by_email_key (`email_key` VARCHAR(254) COLLATE utf8mb4_bin, `id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`email_key`, `id`));
+CREATE TABLE accounts_passkey_by_credential_hash (`credential_hash` VARCHAR(64) COLLATE utf8mb4_bin, keyspace_id VARBINARY(10), PRIMARY KEY (`credential_hash`));
+CREATE TABLE accounts_pushsubscription_by_endpoint_hash (`endpoint_hash` VARCHAR(64) COLLATE utf8mb4_bin, keyspace_id VARBINARY(10), PRIMARY KEY (`endpoint_hash`));
+CREATE TABLE feeds_post_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+CREATE TABLE feeds_fanoutchunk_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+CREATE TABLE feeds_draft_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+CREATE TABLE interactions_subject_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+CREATE TABLE interactions_comment_by_id (`id` BIGINT, keyspace_id VARBINARY(10), PRIMARY KEY (`id`));
+
+-- In the keyspace socialsite_whole:
+CREATE TABLE core_event_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO core_event_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE core_streamrecord_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO core_streamrecord_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE core_idempotencykey_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO core_idempotencykey_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE core_announcementdismissal_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO core_announcementdismissal_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE otp_totp_totpdevice_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO otp_totp_totpdevice_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE otp_static_staticdevice_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO otp_static_staticdevice_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE otp_static_statictoken_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO otp_static_statictoken_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE accounts_tokenversion_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO accounts_tokenversion_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE relations_relationship_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO relations_relationship_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE feeds_postversion_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO feeds_postversion_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE feeds_fanoutchunk_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO feeds_fanoutchunk_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE interactions_subject_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO interactions_subject_seq (id, next_id, cache) VALUES (0, 1, 1000);
+CREATE TABLE interactions_countchange_seq (id BIGINT PRIMARY KEY, next_id BIGINT, cache BIGINT) COMMENT 'vitess_sequence';
+INSERT INTO interactions_countchange_seq (id, next_id, cache) VALUES (0, 1, 1000);
