@@ -131,12 +131,15 @@ class Node:
         """The Unix socket."""
         return self.folder / "work" / "sock"
 
-    def start(self, *, bootstrap: bool = False, wait: bool = True) -> None:
+    def start(self, *, bootstrap: bool = False, donor: str = "", wait: bool = True) -> None:
         """Start the node and, by default, wait until it has what the others have.
 
-        With `bootstrap` it begins a cluster: no other node may run.
+        With `bootstrap` it begins a cluster: no other node may run. Otherwise it gets what it
+        missed from `donor`, if that one runs.
         """
         options = self._first_options() if bootstrap else []
+        if donor:
+            options.append(f"--wsrep-sst-donor={donor},")  # the comma: or from any other
         if (self.folder / "data" / "grastate.dat").exists():
             options += self._position_options()
         (self.folder / "data").mkdir(0o700, exist_ok=True)
@@ -145,7 +148,10 @@ class Node:
         self.service.start(wait=wait)
 
     def wipe(self) -> None:
-        """Delete the data of a stopped node, so that it copies everything from another one."""
+        """Delete the data of a stopped node, so that it copies everything from another one.
+
+        It is another node for the others then: they must have missed the old one before it starts.
+        """
         shutil.rmtree(self.folder / "data")
 
     def connect(self, **options: Any) -> Any:
