@@ -184,12 +184,13 @@ class Node:
         return self.state("wsrep_local_state") == "4"
 
     def _command(self, *options: str) -> list[str]:
-        """Return the command line of the server, inside the node's namespace."""
-        enter = []
-        if self.place.namespace:
-            enter = [program("nsenter"), f"--net=/run/netns/{self.place.namespace}", "--"]
+        """Return the command line of the server."""
         server = program("mariadbd", "mysqld")
-        return [*enter, *tied(self.account), server, f"--defaults-file={self._config}", *options]
+        return in_namespace(
+            self.place.namespace,
+            self.account,
+            [server, f"--defaults-file={self._config}", *options],
+        )
 
     def _first_options(self) -> list[str]:
         """Return the options of the first node, which creates the data and the accounts."""
@@ -214,6 +215,12 @@ class Node:
         if done.returncode or not found:
             raise ServiceError(f"{self.place.name} found no position: {done.stderr}")
         return [f"--wsrep-start-position={found[1]}"]
+
+
+def in_namespace(namespace: str | None, account: str | None, command: list[str]) -> list[str]:
+    """Return the command line that enters a network namespace, and then drops root's rights."""
+    enter = [program("nsenter"), f"--net=/run/netns/{namespace}", "--"] if namespace else []
+    return [*enter, *tied(account), *command]
 
 
 def accounts(password: str) -> str:
