@@ -28,7 +28,7 @@ from bench.support import harness
 from chaos.machines import links, nodes
 from chaos.machines.ledger import Fickle, Probes, checksums, lost
 from chaos.machines.links import Link
-from chaos.machines.load import NAMES, RETURN_SECONDS, Load
+from chaos.machines.load import NAMES, Load
 from chaos.machines.nodes import Nodes
 from chaos.machines.report import wait
 from chaos.machines.visitor import Neighbour
@@ -36,7 +36,13 @@ from deploy.services import databases
 from deploy.stack import Stack
 
 ENV = {"BUDGETS": "0", "DEMO": "0", "PASSWORD_POLICY": "asvs", "NAME_POLICY": "open"}
-EVENTS = "from socialsite.core.models import Event; print('events', Event.objects.count())"
+EVENTS = (
+    "from socialsite.core.models import Event; rows = Event.objects.values("
+    "'type', 'attempts', 'dead', 'applied', 'available_at', 'created_at', 'error');"
+    "print('events', rows.count(), list(rows[:3]))"
+)
+# A failed event is tried again after pauses that grow to five minutes.
+EVENTS_SECONDS = 400
 CUTS: tuple[tuple[Link, ...], ...] = (("back",), ("back", "front"), ("front",))
 CALM_SECONDS = 4
 # For which a server is away at least.
@@ -135,12 +141,15 @@ class Trial:
     def judge(self) -> None:
         """Compare what was acknowledged with what is there, on the site and on each server."""
         self.wrong += self.load.missing()
-        if not wait(
-            lambda: "events 0" in self.site.manage("shell", "-c", EVENTS), seconds=RETURN_SECONDS
-        ):
+        if not wait(lambda: "events 0" in self._events(), seconds=EVENTS_SECONDS):
             self.wrong.append("events are left")
         for command in ("recount", "recount_interactions", "verify_feeds"):
             print(command, self.site.manage(command), flush=True)
+
+    def _events(self) -> str:
+        found = self.site.manage("shell", "-c", EVENTS)
+        print(found, flush=True)
+        return found
 
     def compare(self) -> None:
         """Compare the servers with what was acknowledged and with each other; no site runs now."""

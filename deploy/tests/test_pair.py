@@ -106,6 +106,17 @@ def test_a_primary_that_was_replaced_confirms_nothing_and_loses_only_that(site: 
     site.pair.wait()
     assert rows(old) == rows(new) == [1, 2, 3, 5]
 
+    # Both stop; the primary is still the one that writes.
+    for server in (old, new):
+        server.service.kill()
+    for server in (old, new):
+        server.start()
+    assert not site.pair.beat()
+    site.pair.rejoin()
+    assert site.pair.beat()
+    site.write(6)
+    assert rows(new) == [1, 2, 3, 5, 6]
+
 
 @pytest.mark.slow(reason="starts two servers, and one of them again")
 def test_a_server_with_another_history_does_not_rejoin(site: Site) -> None:
