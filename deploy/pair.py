@@ -10,7 +10,8 @@ confirmed. Only this program changes it, so keep it: it decides who may become t
 - `rejoin` makes the other server, which was started with `--init-rpl-role=SLAVE` or is new, the
   replica, and waits until it has everything.
 - `alone` lets the primary confirm without the replica, when that one is gone.
-- `resume` lets the primary write again after it was started, without the replica.
+- `resume` lets the primary write without the replica, after it was started or `promote` ended
+  half-way.
 - `watch` writes once in a second, and promotes or goes on alone when that fails twice in a row.
 """
 
@@ -95,53 +96,33 @@ class Pair:
 
     def promote(self) -> None:
         """Make the replica the primary. Raises PairError if it may miss what was confirmed."""
-        state, name = self.state, self.replica
-        with self._locked(), self._connected(name, seconds=APPLY_SECONDS) as cursor:
-            if not (state.complete and self._has_joined(cursor)):
-                raise PairError(f"{name} may miss writes that {state.primary} has confirmed")
-            # From here on the old primary confirms nothing.
-            cursor.execute("STOP SLAVE IO_THREAD")
-            self._apply_all(cursor)
-            cursor.execute("STOP SLAVE")
-            cursor.execute("RESET SLAVE ALL")
-            self._remember(State(name, complete=False))
-            self._send_all_to(name)
-            cursor.execute("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
-            cursor.execute("SET GLOBAL read_only = OFF")
+        with self._locked() as state:
+            name = self.replica
+            with self._connected(name, seconds=APPLY_SECONDS) as cursor:
+                if not (state.complete and self._has_joined(cursor)):
+                    raise PairError(f"{name} may miss writes that {state.primary} has confirmed")
+                # From here on the old primary confirms nothing.
+                cursor.execute("STOP SLAVE IO_THREAD")
+                self._apply_all(cursor)
+                self._remember(State(name, complete=False))
+                self._send_all_to(name)
+                self._let_write(cursor)
 
     def rejoin(self) -> None:
         """Make the other server the replica. Raises PairError if it has what the primary has not.
 
         From then on the primary confirms nothing that the replica does not have.
         """
-        state, name = self.state, self.replica
-        source = self.configuration.servers[state.primary]
-        with (
-            self._locked(),
-            self._connected(name) as cursor,
-            self._connected(state.primary) as primary,
-        ):
-            cursor.execute("SET GLOBAL read_only = ON")
-            cursor.execute("STOP SLAVE")
-            cursor.execute("SET GLOBAL rpl_semi_sync_slave_enabled = ON")
-            cursor.execute(
-                "CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %s, MASTER_USER = %s,"
-                " MASTER_PASSWORD = %s, MASTER_CONNECT_RETRY = 1, MASTER_HEARTBEAT_PERIOD = 1,"
-                " MASTER_USE_GTID = slave_pos, MASTER_DEMOTE_TO_SLAVE = 1",
-                [
-                    source.copy_host,
-                    source.port,
-                    self.configuration.user,
-                    self.configuration.password,
-                ],
-            )
-            cursor.execute("START SLAVE")
-            self._catch_up(cursor, primary)
-            primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = ON")
-            # What was confirmed before without the replica.
-            self._catch_up(cursor, primary)
-            self._remember(State(state.primary, complete=True))
-            primary.execute("SET GLOBAL read_only = OFF")
+        with self._locked() as state:
+            name = self.replica
+            with self._connected(name) as cursor, self._connected(state.primary) as primary:
+                self._copy_from(cursor, self.configuration.servers[state.primary])
+                self._catch_up(cursor, primary)
+                primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = ON")
+                # What was confirmed before without the replica.
+                self._catch_up(cursor, primary)
+                self._remember(State(state.primary, complete=True))
+                primary.execute("SET GLOBAL read_only = OFF")
 
     def wait(self) -> None:
         """Wait until the replica has applied everything that the primary has now."""
@@ -150,8 +131,7 @@ class Pair:
 
     def alone(self) -> None:
         """Let the primary confirm without the replica, which then may not replace it."""
-        state = self.state
-        with self._locked(), self._connected(state.primary) as cursor:
+        with self._locked() as state, self._connected(state.primary) as cursor:
             self._remember(State(state.primary, complete=False))
             cursor.execute("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
 
@@ -160,18 +140,17 @@ class Pair:
 
         A primary that stopped may lack what only the replica has stored.
         """
-        state = self.state
-        if state.complete:
-            raise PairError(f"{self.replica} has everything: promote it, and let this one rejoin")
-        with self._locked(), self._connected(state.primary) as cursor:
-            cursor.execute("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
-            cursor.execute("SET GLOBAL read_only = OFF")
-            cursor.execute("CREATE DATABASE IF NOT EXISTS pair")
-            cursor.execute(
-                "CREATE TABLE IF NOT EXISTS pair.beat (id INT PRIMARY KEY, at BIGINT NOT NULL)"
-                " ENGINE=InnoDB"
-            )
-            self._send_all_to(state.primary)
+        with self._locked() as state:
+            if state.complete:
+                raise PairError(f"{self.replica} has everything: run promote, or rejoin")
+            with self._connected(state.primary) as cursor:
+                self._send_all_to(state.primary)
+                self._let_write(cursor)
+                cursor.execute("CREATE DATABASE IF NOT EXISTS pair")
+                cursor.execute(
+                    "CREATE TABLE IF NOT EXISTS pair.beat (id INT PRIMARY KEY, at BIGINT NOT NULL)"
+                    " ENGINE=InnoDB"
+                )
 
     def status(self) -> dict[str, object]:
         """Return the state, and the positions and roles of both servers as they say them."""
@@ -194,14 +173,12 @@ class Pair:
         while True:
             failures = 0 if self.beat() else failures + 1
             if failures >= FAILURES:
-                self.act()
+                print(f"the primary does not write: {self.act() or 'nothing helps'}", flush=True)
                 failures = 0
             time.sleep(1)
 
     def act(self) -> str:
         """Do what a primary that does not write needs; return the command, "" if none helps."""
-        if not self.state.complete:
-            return ""  # nobody can replace it
         try:
             command = self._remedy()
             if command:
@@ -212,12 +189,22 @@ class Pair:
         return ""
 
     def _remedy(self) -> str:
-        is_there = self._answers(self.state.primary)
+        """Return the command that lets somebody write again, "" if there is none."""
+        state, waits = self.state, self._waits()
+        if not state.complete:  # nobody can replace the primary; did `rejoin` end half-way?
+            return "alone" if waits else ""
         with contextlib.suppress(MySQLdb.Error), self._connected(self.replica) as cursor:
             if self._has_joined(cursor):
                 return "promote"
-            return "rejoin" if is_there else ""
-        return "alone" if is_there else ""
+            return "" if waits is None else "rejoin"
+        return "" if waits is None else "alone"
+
+    def _waits(self) -> bool | None:
+        """Return whether the primary waits for a replica, None if it does not answer."""
+        with contextlib.suppress(MySQLdb.Error), self._connected(self.state.primary) as cursor:
+            cursor.execute("SELECT @@rpl_semi_sync_master_enabled AS waits")
+            return bool(cursor.fetchone()["waits"])
+        return None
 
     def _has_joined(self, cursor: Any) -> bool:
         """Return whether a replica runs since `rejoin`, which switches this on.
@@ -236,11 +223,24 @@ class Pair:
             return not cursor.fetchone()["read_only"]
         return False
 
-    def _answers(self, name: str) -> bool:
-        with contextlib.suppress(MySQLdb.Error), self._connected(name) as cursor:
-            cursor.execute("SELECT 1")
-            return True
-        return False
+    def _copy_from(self, cursor: Any, source: Server) -> None:
+        cursor.execute("SET GLOBAL read_only = ON")
+        cursor.execute("STOP SLAVE")
+        cursor.execute("SET GLOBAL rpl_semi_sync_slave_enabled = ON")
+        account = (self.configuration.user, self.configuration.password)
+        cursor.execute(
+            "CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %s, MASTER_USER = %s,"
+            " MASTER_PASSWORD = %s, MASTER_CONNECT_RETRY = 1, MASTER_HEARTBEAT_PERIOD = 1,"
+            " MASTER_USE_GTID = slave_pos, MASTER_DEMOTE_TO_SLAVE = 1",
+            [source.copy_host, source.port, *account],
+        )
+        cursor.execute("START SLAVE")
+
+    def _let_write(self, cursor: Any) -> None:
+        cursor.execute("STOP SLAVE")
+        cursor.execute("RESET SLAVE ALL")
+        cursor.execute("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+        cursor.execute("SET GLOBAL read_only = OFF")
 
     def _apply_all(self, cursor: Any) -> None:
         """Wait until a replica has applied everything that it has stored."""
@@ -276,11 +276,11 @@ class Pair:
         return is_there
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Let commands wait for each other."""
+    def _locked(self) -> Iterator[State]:
+        """Let commands wait for each other; yield the state."""
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            yield self.state
 
     def _remember(self, state: State) -> None:
         """Write the state, and the map for a HAProxy that starts."""

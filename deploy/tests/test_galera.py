@@ -85,6 +85,11 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 def test_a_killed_writer_costs_no_acknowledged_row_and_gets_no_connections_back(site: Site) -> None:
     first, second, third = site.cluster.nodes
     assert eventually(site.writer) == "node1"
+    third.service.kill()
+    assert site.writer() == "node1"
+    assert "node1 is DOWN" not in "".join(site.proxy.tail)
+    third.start()
+    site.cluster.wait()
     first.service.kill()
     assert eventually(site.writer) == "node2"
     first.start()

@@ -86,7 +86,7 @@ def test_a_primary_that_was_replaced_confirms_nothing_and_loses_only_that(site: 
     old, new = site.servers
     site.write(2)
     assert site.pair.beat()
-    with pytest.raises(PairError, match="promote it"):
+    with pytest.raises(PairError, match="run promote"):
         site.pair.resume()
     site.pair.promote()
     site.write(3)
