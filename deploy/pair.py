@@ -116,6 +116,7 @@ class Pair:
         with self._locked() as state:
             name = self.replica
             with self._connected(name) as cursor, self._connected(state.primary) as primary:
+                self._remember(State(state.primary, complete=False))
                 self._copy_from(cursor, self.configuration.servers[state.primary])
                 self._catch_up(cursor, primary)
                 primary.execute("SET GLOBAL rpl_semi_sync_master_enabled = ON")
