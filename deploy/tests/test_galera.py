@@ -110,6 +110,17 @@ def test_a_killed_writer_costs_no_acknowledged_row_and_gets_no_connections_back(
     eventually(lambda: list(site.proxy.tail), lambda lines: "no server available" in lines[-1])
     assert site.writer() == ""
 
+    # After all stopped, an operator lets the node begin that has the most.
+    first.service.kill()
+    galera.mark_to_begin(first)
+    first.start(bootstrap=True)
+    second.start()
+    third.start()
+    site.cluster.wait()
+    assert eventually(site.writer)
+    assert {frozenset(rows(node)) for node in site.cluster.nodes} == {frozenset(rows(first))}
+    assert rows(first) >= set(site.acknowledged)
+
 
 def test_the_first_node_writes_first_and_the_others_wait() -> None:
     text = database_proxy.configuration(
