@@ -10,6 +10,8 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_PACKAGES := python3-dev gcc pkg-config libmariadb-dev
 STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mariadb-client redis-tools nginx ffmpeg
 TEST_PACKAGES := $(STACK_PACKAGES) haproxy zstd age gnupg prometheus curl gettext chromium chromium-headless-shell fonts-noto-cjk
+# What trials of the fail-over of the database need too; deploy/galera.sh unpacks the rest.
+TRIAL_PACKAGES := $(TEST_PACKAGES) galera-4 rsync
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run stack worker test testall check fmt lock audit bench chaos gallery lighthouse
@@ -42,7 +44,8 @@ test: ## all checks and tests on throw-away services; ARGS="-k feed -x" selects 
 	@exec $(PYTHON) -m deploy.dev.testrun $(ARGS)
 
 testall: ## the same, but every test in every mode that it can run in; for nights and releases
-	@deploy/packages.sh $(TEST_PACKAGES)
+	@deploy/packages.sh $(TRIAL_PACKAGES)
+	@deploy/galera.sh
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.dev.testrun --every-mode $(ARGS)
 
@@ -72,7 +75,8 @@ bench: ## run benchmarks on throw-away services: ARGS="relations --edges 100000"
 	@exec $(PYTHON) -m deploy.dev.trials bench $(ARGS)
 
 chaos: ## run long fault-injection trials on throw-away services: ARGS="relations --operations 100000"
-	@deploy/packages.sh $(TEST_PACKAGES)
+	@deploy/packages.sh $(TRIAL_PACKAGES)
+	@deploy/galera.sh
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.dev.trials chaos $(ARGS)
 

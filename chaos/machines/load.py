@@ -20,7 +20,8 @@ RETURN_SECONDS = 60
 class Load:
     """People who post, read and like, one request after the other, and sockets that stay open.
 
-    `failures` are the answers that were not as they should be.
+    `failures` are the answers that were not as they should be. `likes` has who likes which post by
+    its id, as far as it was acknowledged.
     """
 
     def __init__(self, people: Sequence[Visitor], dice: random.Random, sockets: int) -> None:
@@ -28,11 +29,12 @@ class Load:
             Writer(one, name) for one, name in zip(people, NAMES[: len(people)], strict=True)
         ]
         self.failures: list[str] = []
+        self.likes = set[tuple[str, int]]()
         self.answers = Counter[str]()
         self._stop = threading.Event()
         self._threads = [
             *(threading.Thread(target=self._write, args=(writer,)) for writer in self.writers),
-            *(threading.Thread(target=self._read, args=(w.person,)) for w in self.writers),
+            *(threading.Thread(target=self._read, args=(w,)) for w in self.writers),
         ]
         listening = itertools.islice(itertools.cycle(self.writers), sockets)
         self.listeners = [Listener(w.person, random.Random(dice.random())) for w in listening]
@@ -83,13 +85,15 @@ class Load:
             if self._send(writer.person, "POST", "/api/v1/posts", {"content": text}):
                 writer.times[text] = (began, time.time())
 
-    def _read(self, person: Visitor) -> None:
+    def _read(self, writer: Writer) -> None:
+        person = writer.person
         while not self._stop.is_set():
             for path in ("/", "/static/css/site.css"):
                 self._send(person, "GET", path)
             feed = self._send(person, "GET", "/api/v1/feed")
             for item in feed.json["items"][:1] if feed else ():
-                self._send(person, "PUT", f"/api/v1/posts/{item['id']}/like")
+                if self._send(person, "PUT", f"/api/v1/posts/{item['id']}/like"):
+                    self.likes.add((writer.name, int(item["id"])))
 
     def _send(self, person: Visitor, method: str, path: str, body: object = None) -> Answer | None:
         """Send a request; return the answer, None if it is a failure."""

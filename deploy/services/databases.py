@@ -58,10 +58,7 @@ def mariadb(
     _private(directory, account)
     work = _private(runtime / "mariadb", account)
     if not (data / "mysql").exists():
-        if template := os.environ.get(TEMPLATE):
-            _copy_mariadb(Path(template), data, account)
-        else:
-            _install_mariadb(data, work, account, user)
+        create_data(data, work, account)
     argv = [
         program("mariadbd", "mysqld"),
         "--no-defaults",
@@ -73,7 +70,7 @@ def mariadb(
         f"--bind-address={LOOPBACK}",
         f"--init-file={_init_file(runtime, password, account)}",
         f"--max-connections={max_connections}",
-        f"--innodb-buffer-pool-size={_memory()}",
+        f"--innodb-buffer-pool-size={memory()}",
         f"--innodb-flush-log-at-trx-commit={1 if durable else 2}",
         *(*_MARIADB_OPTIONS, *([user] if user else []), *options),
     ]
@@ -87,7 +84,15 @@ def mariadb(
     )
 
 
-def _memory() -> str:
+def create_data(data: Path, work: Path, account: str | None) -> None:
+    """Create the data directory of a server, or copy the one that the environment names."""
+    if template := os.environ.get(TEMPLATE):
+        _copy_mariadb(Path(template), data, account)
+    else:
+        _install_mariadb(data, work, account)
+
+
+def memory() -> str:
     """Return the memory that MariaDB uses for tables, from the environment."""
     value = os.environ.get(MEMORY) or "256M"
     if not re.fullmatch("[1-9][0-9]{0,5}[MG]", value):
@@ -102,7 +107,7 @@ def _private(directory: Path, account: str | None) -> Path:
     return directory
 
 
-def _install_mariadb(data: Path, work: Path, account: str | None, user: str | None) -> None:
+def _install_mariadb(data: Path, work: Path, account: str | None) -> None:
     done = subprocess.run(
         [
             program("mariadb-install-db", "mysql_install_db"),
@@ -113,7 +118,7 @@ def _install_mariadb(data: Path, work: Path, account: str | None, user: str | No
             "--skip-test-db",
             "--force",  # works on machines that cannot resolve their own name
             "--auth-root-authentication-method=socket",
-            *([user] if user else []),
+            *([f"--user={account or 'root'}"] if os.geteuid() == 0 else []),
         ],
         capture_output=True,
         text=True,

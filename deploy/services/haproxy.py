@@ -16,7 +16,7 @@ def haproxy(runtime: Path, port: int, machines: Mapping[str, str]) -> Service:
     return Service(
         name="haproxy",
         argv=[program("haproxy"), "-W", "-db", "-f", str(config)],
-        ready=lambda: _listens(port),
+        ready=lambda: listens(port),
         stop_seconds=2,
     )
 
@@ -28,6 +28,7 @@ def configuration(bind: str, machines: Mapping[str, str]) -> str:
     return template.substitute(bind=bind, machines="\n".join(lines))
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
+    """Return whether a port of loopback takes connections."""
     with socket.socket() as connection:
         return connection.connect_ex((LOOPBACK, port)) == 0

@@ -18,8 +18,9 @@ from socialsite.core.runtime.redaction import redact
 # Where the site logs answers of 5xx, and slow ones.
 REQUESTS = "socialsite.requests"
 DATABASE_OUTAGE = "outage of the database"
-# Errors of MySQL's client and server: no connection, or the server ended it, as when it stops.
-UNREACHABLE = (2002, 2003, 2005, 2006, 2013, 1053)
+# Errors of MySQL's client and server: no connection, or the server ended it, as when it stops,
+# or it is a node of Galera that was cut off from the others.
+UNREACHABLE = (2002, 2003, 2005, 2006, 2013, 1053, 1047)
 LINE = "%(asctime)s %(levelname)s %(request)s %(name)s: %(message)s"
 _BREAKS = {ord(mark): repr(mark)[1:-1] for mark in "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
 

@@ -4,12 +4,19 @@ With CONN_HEALTH_CHECKS each request first pings, which takes as long as a small
 that stops, or ends the connection, closes its side, and the local socket shows that at once. The
 backend pings only if the socket has something to read, or if the connection was not used for
 UNSEEN_SECONDS (the network may have failed meanwhile without notice).
+
+A connection that is lost while it is opened, or when a transaction begins or ends, is closed.
+Django would keep it without its autocommit, take the next transaction for a part of another one,
+and never leave that one again: the thread would answer nothing any more.
 """
 
+import contextlib
 import select
 import time
+from collections.abc import Iterator
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.db.backends.mysql import base
 from MySQLdb import Error
 
@@ -20,6 +27,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to MySQL or MariaDB."""
 
     _seen_at = 0.0
+
+    def connect(self) -> None:
+        """Connect, and prepare the connection."""
+        with self._closed_if_lost():
+            super().connect()
+
+    def set_autocommit(self, *args: Any, **kwargs: Any) -> None:
+        """Begin a transaction, or end it."""
+        with self._closed_if_lost():
+            super().set_autocommit(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _closed_if_lost(self) -> Iterator[None]:
+        try:
+            yield
+        except (Error, OperationalError, InterfaceError):
+            self.close()
+            raise
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Connect."""

@@ -69,17 +69,17 @@ def failed(error: Exception) -> logging.LogRecord:
         return record("socialsite.core.http.api", exc_info=sys.exc_info())
 
 
-def test_while_the_database_is_away_ten_lines_a_minute_tell_it_and_no_traceback() -> None:
+@pytest.mark.parametrize("code", [2002, 1047])
+def test_while_the_database_is_away_ten_lines_a_minute_tell_it_and_no_traceback(code: int) -> None:
     of_site: Any = settings.LOGGING
     names = of_site["handlers"]["stderr"]["filters"]
     assert names.index("outage") < names.index("sparing")
     outage, sparing = Outage(), Sparing()
-    sent = [failed(OperationalError(2002, "Can't connect")) for _ in range(50)]
+    sent = [failed(OperationalError(code, "Can't connect")) for _ in range(50)]
     assert sum(outage.filter(one) and sparing.filter(one) for one in sent) == 10
     assert {one.levelname for one in sent} == {"ERROR"}
-    assert (
-        Line().format(sent[0]).endswith('something here: OperationalError(2002, "Can\'t connect")')
-    )
+    said = f'something here: OperationalError({code}, "Can\'t connect")'
+    assert Line().format(sent[0]).endswith(said)
     other = failed(OperationalError(1205, "Lock wait timeout"))
     assert outage.filter(other)
     assert sparing.filter(other)
