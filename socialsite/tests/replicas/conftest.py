@@ -25,6 +25,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     with replication.pair(folder) as pair:
         # Before Django decides which databases a test may use.
         entries = database_settings.replicas([pair.url(pair.replica_port, migrated.TEST_DATABASE)])
+        for entry in entries.values():
+            entry["OPTIONS"]["read_timeout"] = 600  # the machine may be busy
         connections.configure_settings(entries | {"default": {}})
         connections.settings.update(entries)
         yield pair
@@ -40,6 +42,8 @@ def pair(servers: Pair, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
     entry = {**database_settings.mysql(url), "TEST": own.settings_dict["TEST"]}
     monkeypatch.setitem(connections.settings, "default", {**own.settings_dict, **entry})
     settings.REPLICAS = ALIASES
+    for name in ("RECENT_SECONDS", "BROKEN_SECONDS"):
+        monkeypatch.setattr(replicas, name, 3600.0)  # the machine may be busy
     servers.catch_up()
     replicas.forget()
     connections["default"] = connections.create_connection("default")
