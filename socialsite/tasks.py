@@ -3,12 +3,15 @@
 from celery import shared_task
 
 from socialsite import exports, imports
-from socialsite.core import retention
+from socialsite.core import own_copies, retention
+from socialsite.core.events import beat
 from socialsite.core.exports import jobs
 from socialsite.core.imports import jobs as import_jobs
 from socialsite.core.staff_home import day_counts
 from socialsite.retention import KEPT
 from socialsite.staff_home.contents import DAYS
+
+beat.OF_EACH_MACHINE.append(own_copies.clear)
 
 
 @shared_task(name="site.count_days")

@@ -9,7 +9,8 @@
 
 import copy
 import logging
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,10 +25,15 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 3.0
 WAIT_MIN, WAIT_MAX = 0.05, 5.0
+HOUR_SECONDS = 3600.0
+# What every process that reads the schedule does for its own machine, at its start and hourly.
+OF_EACH_MACHINE: list[Callable[[], object]] = []
 
 
 class SharedScheduler(beat.Scheduler):
     """Celery's schedule, whose times are rows of the database instead of attributes."""
+
+    _look_at = float("-inf")
 
     def setup_schedule(self) -> None:
         """Read the entries of the settings and make them use the database's clock."""
@@ -42,11 +48,18 @@ class SharedScheduler(beat.Scheduler):
         """Send what is due; return the seconds until the next call. Logs errors of the database."""
         close_old_connections()
         try:
+            self._look_after_machine()
             return self._send_due()
         except Exception:
             # The thread must not end: it is the only one of this process that reads the schedule.
             logger.exception("schedule not read; trying again in %s s", RETRY_SECONDS)
             return RETRY_SECONDS
+
+    def _look_after_machine(self) -> None:
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + HOUR_SECONDS
+            for look in OF_EACH_MACHINE:
+                look()
 
     def _send_due(self) -> float:
         last_runs, now = _last_runs(self.schedule), db.now_ms()

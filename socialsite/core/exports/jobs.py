@@ -217,10 +217,20 @@ def _names_before(time_ms: int) -> set[str]:
 
 def _remove(name: str) -> None:
     """Remove an archive and its drafts."""
-    for path in folder().glob(f"{name}.*"):
-        path.unlink(missing_ok=True)
+    remove_own(name)
     if buckets.is_used():
         buckets.remove(stored_name(name))
+
+
+def remove_own(name: str) -> None:
+    """Remove what this machine has of an archive."""
+    for path in folder().glob(f"{name}.*"):
+        path.unlink(missing_ok=True)
+
+
+def own_names() -> set[str]:
+    """Return the names of the archives of which this machine has a file."""
+    return {path.name.partition(".")[0] for path in folder().iterdir()}
 
 
 def delete_all(owner_id: int, limit: int) -> int:

@@ -97,18 +97,18 @@ def own_file(path: str, flags: int) -> int:
 def remove(name: str) -> None:
     """Remove a file and those beside it; "" has none."""
     if name:
-        remove_copies(name)
+        remove_own(name)
         if buckets.is_used():
             buckets.remove(stored_name(name))
 
 
-def remove_copies(name: str) -> None:
+def remove_own(name: str) -> None:
     """Remove what this machine has of a file."""
     for path in folder().glob(f"{name}*"):
         path.unlink(missing_ok=True)
 
 
-def names() -> set[str]:
+def own_names() -> set[str]:
     """Return the names of the files that this machine has."""
     return {path.name.partition(".")[0] for path in folder().iterdir()}
 

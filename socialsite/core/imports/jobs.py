@@ -24,7 +24,6 @@ from socialsite.core.errors import NotFound, QuotaExceeded, StaleVersion, Unavai
 from socialsite.core.events import enqueue, relay
 from socialsite.core.imports import files
 from socialsite.core.imports.kinds import Kind, Made, Refused, Row, Unreadable
-from socialsite.core.media.buckets import files as buckets
 from socialsite.core.models import Import, ImportItem
 from socialsite.core.runtime.failpoints import failpoint
 
@@ -158,8 +157,6 @@ def _due(now: int) -> "QuerySet[Import]":
 
 def work_off(kinds: Mapping[str, Kind]) -> bool:
     """Do one turn of the next import that is due; return whether there was one."""
-    if buckets.is_used():
-        _remove_copies()
     row = _claim()
     if row is None:
         return False
@@ -187,14 +184,6 @@ def work_off(kinds: Mapping[str, Kind]) -> bool:
         logger.exception("import %s: a turn failed", row.pk)
         _later(row, WAIT_MS)
     return True
-
-
-def _remove_copies() -> None:
-    """Remove what this machine copied for imports that have ended, perhaps on another machine."""
-    names = files.names()
-    names.difference_update(Import.objects.filter(name__in=names).values_list("name", flat=True))
-    for name in names:
-        files.remove_copies(name)
 
 
 def _claim() -> Import | None:

@@ -11,6 +11,7 @@ from deploy.services.bucket import BucketServer, bucket_server
 from socialsite.core.media.buckets import address
 
 Names = Callable[[], list[str]]
+UseBucket = Callable[[], address.Address]
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +24,7 @@ def bucket_service() -> Iterator[BucketServer]:
 
 
 @pytest.fixture
-def use_bucket(
-    bucket_service: BucketServer, settings: Any, tmp_path: Path
-) -> Callable[[], address.Address]:
+def use_bucket(bucket_service: BucketServer, settings: Any, tmp_path: Path) -> UseBucket:
     """Return a function that makes a bucket the place of uploads from now on."""
     settings.MEDIA_ROOT = tmp_path / "media"
     settings.MEDIA_MIN_FREE_PERCENT = 0
@@ -41,7 +40,7 @@ def use_bucket(
 
 
 @pytest.fixture
-def bucket(use_bucket: Callable[[], address.Address]) -> address.Address:
+def bucket(use_bucket: UseBucket) -> address.Address:
     """A site whose uploads are in a bucket."""
     return use_bucket()
 

@@ -135,11 +135,22 @@ def remove(name: str) -> None:
     """Remove a source and what its conversions left; "" has none."""
     if not name:
         return
-    for path in folder().glob(f"{name}*"):
-        path.unlink(missing_ok=True)
+    remove_own(name)
     if buckets.is_used():
         for part in list(buckets.listed(f"{FOLDER}/{name}.")):
             buckets.remove(part.name)
+
+
+def remove_own(name: str) -> None:
+    """Remove what this machine has of a source, and what its conversions left."""
+    for path in folder().glob(f"{name}*"):
+        path.unlink(missing_ok=True)
+
+
+def own_names() -> set[str]:
+    """Return the names of the sources of which this machine has a file."""
+    found = (_NAME.fullmatch(path.name) for path in folder().iterdir())
+    return {match[1] for match in found if match}
 
 
 @contextlib.contextmanager
