@@ -62,7 +62,7 @@ class Pair:
     def catch_up(self) -> None:
         """Return when the replica has applied everything that the primary has written."""
         with connected(self.primary_port, self.password) as cursor:
-            cursor.execute("SELECT @@gtid_current_pos")
+            cursor.execute("SELECT @@gtid_binlog_pos")
             position = cursor.fetchone()[0]
         with connected(self.replica_port, self.password) as cursor:
             cursor.execute("START SLAVE")

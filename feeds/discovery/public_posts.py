@@ -27,7 +27,12 @@ def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Ca
     # Places first, from an index; the gate after: joined in one query, MariaDB reads every post.
     picked = tuple(_picked()) or None
     run = replicas.routed(replicas.for_reader(id_of(viewer)), partial(_public_places, picked))
-    return queries.page_of(viewer, run, cursor, size, listed_only=True)
+    return queries.page_of(viewer, run, cursor, size, listed_only=True, belongs=_is_public)
+
+
+def _is_public(card: Card) -> bool:
+    # It may have become quiet since.
+    return card["visibility"] == Visibility.PUBLIC
 
 
 @compiled
@@ -54,5 +59,6 @@ def newest_public(most: int) -> list[tuple[int, str]]:
     places = replicas.read(Freshness.RECENT, _public_places, None, None, most)
     ids = [place.id for place in places]
     rows = visible_to(None).filter(pk__in=ids, author__limited_at=None).newest_first()
+    rows = rows.filter(visibility=Visibility.PUBLIC)
     rows = rows.exclude(ref_post__author__limited_at__isnull=False)
     return list(rows.values_list("pk", "author__username"))

@@ -13,7 +13,7 @@ from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 
 from feeds import queries
 from feeds.cards.card import Card
-from feeds.models import PostTag, Tag, TagFollow, TrendingTag
+from feeds.models import PostTag, Tag, TagFollow, TrendingTag, Visibility
 from feeds.readers import id_of
 from socialsite.core import db
 from socialsite.core.db import replicas
@@ -140,7 +140,7 @@ def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Pag
         cursor,
         size,
         listed_only=True,
-        belongs=lambda card: tag.name in card["tags"],
+        belongs=lambda card: tag.name in card["tags"] and card["visibility"] != Visibility.QUIET,
     )
 
 

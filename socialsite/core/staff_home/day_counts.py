@@ -63,18 +63,22 @@ def fill(kinds: Sequence[Kind]) -> int:
     """Count the days that have no number; return how many numbers were stored."""
     now = datetime.fromtimestamp(db.now_ms() / 1000, UTC)
     days = days_before(now.date())
-    stored = 0
-    for kind in kinds:
-        known = numbers([kind.name], days)[kind.name]
-        for day in days:
-            number = (
-                None if day in known else replicas.read_for_task(kind.number_of, _span(day, now))
-            )
-            if number is not None:
-                row = DayCount(kind=kind.name, day=day, number=number)
-                stored += db.insert_once(row)
+    known = numbers([kind.name for kind in kinds], days)
+    wanted = [(kind, day) for kind in kinds for day in days if day not in known[kind.name]]
+    rows = replicas.read_for_task(_count, wanted, now) if wanted else []
+    stored = sum(db.insert_once(row) for row in rows)
     logger.info("stored %d numbers of days", stored)
     return stored
+
+
+def _count(wanted: Sequence[tuple[Kind, date]], now: datetime) -> list[DayCount]:
+    """Return the numbers of these days, as far as they can be counted."""
+    found = ((kind, day, kind.number_of(_span(day, now))) for kind, day in wanted)
+    return [
+        DayCount(kind=kind.name, day=day, number=number)
+        for kind, day, number in found
+        if number is not None
+    ]
 
 
 def numbers(names: Collection[str], days: Sequence[date]) -> dict[str, dict[date, int]]:

@@ -11,7 +11,9 @@ from socialsite.core.runtime.redaction import redact
 from socialsite.doctor.findings import Finding, error, ok, warning
 
 # How long a replica may take to apply what the primary has written.
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 3.0
+# No two sites have an id in common.
+FIRST_PERSON = "SELECT MIN(id) FROM accounts_user"
 
 
 def applied() -> Iterator[Finding]:
@@ -37,15 +39,16 @@ def applied() -> Iterator[Finding]:
             ),
         )
         return
-    for alias, patient in settings.REPLICAS.items():
-        yield from _one(alias, patient, position)
+    for alias in settings.REPLICAS:
+        yield from _one(alias, position)
 
 
-def _one(alias: str, patient: str, position: str) -> Iterator[Finding]:
+def _one(alias: str, position: str) -> Iterator[Finding]:
     names = {"alias": alias}
     try:
-        is_read_only = replicas.value(patient, "SELECT @@global.read_only")
-        waited = replicas.value(patient, replicas.WAIT, position, PATIENCE_SECONDS)
+        is_read_only = replicas.value(alias, "SELECT @@global.read_only")
+        waited = replicas.value(alias, replicas.WAIT, position, PATIENCE_SECONDS)
+        first = replicas.value(alias, FIRST_PERSON)
     except Error as reason:
         yield error(
             _("%(alias)s does not answer: %(reason)s") % {**names, "reason": redact(str(reason))},
@@ -57,7 +60,12 @@ def _one(alias: str, patient: str, position: str) -> Iterator[Finding]:
             _("%(alias)s takes writes.") % names,
             _("Set read_only=1 in its configuration: what is written there is nowhere else."),
         )
-    if waited != 0:
+    if waited == 0 and first != replicas.value(DEFAULT_DB_ALIAS, FIRST_PERSON):
+        yield error(
+            _("%(alias)s is a replica of another site.") % names,
+            _("Correct REPLICA_URLS: searches lack what is not there."),
+        )
+    elif waited != 0:
         yield error(
             _("%(alias)s is more than %(seconds)d seconds behind the primary.")
             % {**names, "seconds": PATIENCE_SECONDS},

@@ -42,7 +42,7 @@ def pair(servers: Pair, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
     entry = {**database_settings.mysql(url), "TEST": own.settings_dict["TEST"]}
     monkeypatch.setitem(connections.settings, "default", {**own.settings_dict, **entry})
     settings.REPLICAS = ALIASES
-    for name in ("RECENT_SECONDS", "BROKEN_SECONDS"):
+    for name in ("RECENT_SECONDS", "LOST_SECONDS", "LOST_SECONDS_MAX"):
         monkeypatch.setattr(replicas, name, 3600.0)  # the machine may be busy
     servers.catch_up()
     replicas.forget()

@@ -28,17 +28,17 @@ def test_a_server_that_is_no_replica_is_named(
 ) -> None:
     make_user()
     monkeypatch.setattr(checks, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setitem(connections.settings["replica0_patient"], "PORT", pair.primary_port)
-    connections["replica0_patient"].close()
-    connections["replica0_patient"] = connections.create_connection("replica0_patient")
+    monkeypatch.setitem(connections.settings["replica0"], "PORT", pair.primary_port)
+    connections["replica0"].close()
+    connections["replica0"] = connections.create_connection("replica0")
     try:
         assert found() == [
             (WARNING, "replica0 takes writes."),
             (ERROR, "replica0 is more than 0 seconds behind the primary."),
         ]
     finally:
-        connections["replica0_patient"].close()
-        del connections["replica0_patient"]
+        connections["replica0"].close()
+        del connections["replica0"]
 
 
 def test_a_replica_behind_is_named(
@@ -48,6 +48,14 @@ def test_a_replica_behind_is_named(
     pair.tell("STOP SLAVE SQL_THREAD")
     make_user()
     assert found() == [(ERROR, "replica0 is more than 0 seconds behind the primary.")]
+
+
+def test_a_replica_of_another_site_is_named(
+    pair: Pair, make_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_user()
+    monkeypatch.setattr(checks, "FIRST_PERSON", "SELECT @@server_id")
+    assert found() == [(ERROR, "replica0 is a replica of another site.")]
 
 
 def test_a_replica_that_does_not_answer_is_named(pair: Pair) -> None:

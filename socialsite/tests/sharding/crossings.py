@@ -46,7 +46,7 @@ CROSS_SHARD = (
         "accounts.queries._newest", ("accounts_user",), ALL, "The newest people: first page only."
     ),
     Crossing(
-        "feeds.queries._public_places",
+        "feeds.discovery.public_posts._public_places",
         ("feeds_post",),
         ALL,
         "The newest public posts, for recommendations and the sitemap.",
