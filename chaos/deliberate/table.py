@@ -253,8 +253,8 @@ _CORE = (
     Defect(
         "a replica that is behind answers people",
         "socialsite/core/db/replicas.py",
-        "            if waited == 0:",
-        "            if True:",
+        "if value(one.aliases[0], WAIT, position, left) == 0:",
+        "if value(one.aliases[0], WAIT, position, left) in (0, -1):",
         (
             "socialsite/tests/replicas/test_reads.py"
             "::test_while_the_replica_is_behind_the_primary_answers_people",

@@ -19,7 +19,7 @@ from socialsite.core import db
 from socialsite.core.db import replicas
 from socialsite.core.db.compiled import compiled
 from socialsite.core.db.replicas import Freshness
-from socialsite.core.db.routing import reader
+from socialsite.core.db.routing import read_connection
 from socialsite.core.errors import NotFound
 from socialsite.core.positions import NEWEST, Page, Position, before
 from socialsite.core.text import tags
@@ -194,7 +194,7 @@ def _places_of(tag_ids: Sequence[int], cursor: Position | None, count: int) -> l
         " AND (position < %s OR post_id < %s) ORDER BY position DESC, post_id DESC LIMIT %s"
     )
     values = [value for tag in tag_ids for value in (tag, ts_ms, ts_ms, post_id, count)]
-    with reader().cursor() as rows:
+    with read_connection().cursor() as rows:
         rows.execute(db.united([select] * len(tag_ids)), values)
         places = {Position(*row) for row in rows.fetchall()}
     return sorted(places, reverse=True)[:count]

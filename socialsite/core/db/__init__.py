@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, models, transaction
 from django.db.models import QuerySet
 
-from socialsite.core.db.routing import reader
+from socialsite.core.db.routing import read_connection
 from socialsite.core.telemetry.instruments import DATABASE_RETRIES
 
 P = ParamSpec("P")
@@ -188,7 +188,7 @@ def read_union(*statements: Statement) -> list[list[tuple[Any, ...]]]:
     """
     found: list[list[tuple[Any, ...]]] = [[] for _ in statements]
     values = [value for statement in statements for value in statement.params]
-    with reader().cursor() as cursor:
+    with read_connection().cursor() as cursor:
         cursor.execute(united([statement.sql for statement in statements]), values)
         for row in cursor.fetchall():
             found[row[-1]].append(row)

@@ -19,7 +19,7 @@ from django.db.transaction import TransactionManagementError
 
 from socialsite.core import db
 from socialsite.core.db import Statement
-from socialsite.core.db.routing import reader
+from socialsite.core.db.routing import read_connection
 
 P = ParamSpec("P")
 
@@ -247,7 +247,7 @@ class _Built:
         """Run the statement. Raises TransactionManagementError for a lock without a transaction."""
         if self._is_locking and not connection.in_atomic_block:
             raise TransactionManagementError("select_for_update needs a transaction")
-        source = connection if self._is_locking else reader()
+        source = connection if self._is_locking else read_connection()
         with source.cursor() as cursor:
             cursor.execute(*self.statement(values))
             rows = cursor.fetchall()

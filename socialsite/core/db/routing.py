@@ -33,7 +33,7 @@ class Router:
         return db == DEFAULT_DB_ALIAS
 
 
-def reader() -> Any:
+def read_connection() -> Any:
     """Return the connection for a read in SQL."""
     return connections[_reading.get()]
 

@@ -16,7 +16,7 @@ from django.db import connection, models
 
 from socialsite.core import db
 from socialsite.core.db import Statement
-from socialsite.core.db.routing import reader
+from socialsite.core.db.routing import read_connection
 from socialsite.core.positions import NEWEST, Position
 
 # Terms of a question whose frequency is compared, and the rarest of them, which are combined. The
@@ -204,7 +204,7 @@ def _rows(
             for number in range(1, len(terms))
         )
         sql = f"SELECT {weights}, t0.position, t0.object_id FROM ({sql}) t0{joins}"  # noqa: S608
-    with reader().cursor() as cursor:
+    with read_connection().cursor() as cursor:
         # Names come from the model; values are passed as parameters.
         cursor.execute(sql, [terms[0], ts_ms, ts_ms, ident, size, *terms[1:]])
         return cursor.fetchall()

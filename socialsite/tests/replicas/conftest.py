@@ -52,6 +52,7 @@ def pair(servers: Pair, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
     finally:
         for alias in DATABASES:
             connections[alias].close()
+            del connections[alias]  # the next pair has other ports
         connections["default"] = own
 
 

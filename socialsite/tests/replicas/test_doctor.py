@@ -83,7 +83,7 @@ def test_a_primary_that_nobody_can_follow_is_named_and_answers_all_reads(
     assert level == ERROR
     assert text.startswith(said)
     for freshness in replicas.Freshness:
-        assert replicas.read(freshness, lambda: routing.reader().alias) == "default"
+        assert replicas.read(freshness, lambda: routing.read_connection().alias) == "default"
 
 
 def test_without_replicas_there_is_nothing_to_say(settings: object) -> None:

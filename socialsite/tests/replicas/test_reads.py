@@ -145,7 +145,7 @@ def test_people_are_found_on_a_replica_and_shown_by_their_present_names(
 
 def test_a_transaction_reads_its_own_writes(pair: Pair, answered: Answered) -> None:
     with transaction.atomic():
-        alias = replicas.read(Freshness.NOW, lambda: routing.reader().alias)
+        alias = replicas.read(Freshness.NOW, lambda: routing.read_connection().alias)
     assert alias == "default"
     assert answered() == {"replica": 0, "primary": 0}
 
@@ -194,9 +194,9 @@ def test_a_replica_that_ended_is_left_alone_for_a_while(
 
 def test_a_read_that_fails_on_a_replica_runs_on_the_primary(pair: Pair, answered: Answered) -> None:
     def read() -> str:
-        if routing.reader().alias != "default":
+        if routing.read_connection().alias != "default":
             Post.objects.extra(where=["no_such_column = 1"]).exists()
-        return routing.reader().alias
+        return routing.read_connection().alias
 
     assert replicas.read(Freshness.NOW, read) == "default"
     assert answered() == {"replica": 0, "primary": 1}
@@ -217,7 +217,7 @@ def test_a_task_waits_for_a_replica_that_is_behind(
     monkeypatch.setattr(replicas, "value", start_then_ask)
     assert replicas.TASK_PATIENCE_SECONDS < database_settings.PATIENT_SECONDS
     monkeypatch.setattr(replicas, "TASK_PATIENCE_SECONDS", 60.0)
-    alias = replicas.read_for_task(lambda: routing.reader().alias)
+    alias = replicas.read_for_task(lambda: routing.read_connection().alias)
     assert alias == "replica0_patient"
 
 
@@ -230,7 +230,7 @@ def test_a_replica_that_stands_still_holds_a_request_for_a_bounded_time(
     pair.catch_up()
 
     def read() -> str:
-        return str(replicas.read(Freshness.NOW, lambda: routing.reader().alias))
+        return str(replicas.read(Freshness.NOW, lambda: routing.read_connection().alias))
 
     assert read() == "replica0"
     pair.replica.kill(signal.SIGSTOP)
