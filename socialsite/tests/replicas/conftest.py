@@ -44,16 +44,23 @@ def pair(servers: Pair, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
     settings.REPLICAS = ALIASES
     for name in ("RECENT_SECONDS", "LOST_SECONDS", "LOST_SECONDS_MAX"):
         monkeypatch.setattr(replicas, name, 3600.0)  # the machine may be busy
+    _forget_connections()
     servers.catch_up()
     replicas.forget()
     connections["default"] = connections.create_connection("default")
     try:
         yield servers
     finally:
-        for alias in DATABASES:
-            connections[alias].close()
-            del connections[alias]  # the next pair has other ports
+        connections["default"].close()
         connections["default"] = own
+        _forget_connections()
+
+
+def _forget_connections() -> None:
+    """Forget those to replicas: pairs have other ports, and Django makes some between the tests."""
+    for alias in (*ALIASES, *ALIASES.values()):
+        connections[alias].close()
+        del connections[alias]
 
 
 @pytest.fixture
