@@ -76,9 +76,9 @@ def _random_lists(servers: Pair, options: Any, report: harness.Report) -> None:
         lists.deliver()
         for _ in range(3):
             lists.read()
-        if lists.dice.random() < 0.05:
+        if lists.dice.random() < 0.1:
             # Without further writes the replica catches up, and answers people too.
-            calm = time.monotonic() + lists.dice.uniform(0, 2 * options.delay + 1)
+            calm = time.monotonic() + lists.dice.uniform(1, 4) * options.delay
             while time.monotonic() < calm:
                 lists.read()
                 time.sleep(0.05)
