@@ -17,7 +17,6 @@ from typing import Any
 import MySQLdb
 
 from bench.support import harness
-from deploy.pair import Server
 from deploy.services import databases, galera, semisync
 from deploy.services.service import free_port
 
@@ -52,25 +51,11 @@ def galera_writer(folder: Path, password: str) -> Iterator[Any]:
 @contextlib.contextmanager
 def primary(folder: Path, password: str) -> Iterator[Any]:
     """Run a primary and its replica; yields a connection to the primary."""
-    named = {name: Server("127.0.0.1", free_port(), "127.0.0.1") for name in ("a", "b")}
-    nodes = [
-        semisync.Node(folder / name, semisync.Place(name, number, server), password)
-        for number, (name, server) in enumerate(named.items(), start=1)
-    ]
-    pair = semisync.configure(folder, named, password)
-    pair.begin("a")
-    proxy = semisync.proxy(folder, free_port(), named)
-    try:
-        for node in nodes:
-            node.start()
-        proxy.start()
-        pair.resume()
-        nodes[1].copy_from(nodes[0])
-        pair.rejoin()
-        yield nodes[0].connect()
-    finally:
-        for service in (proxy, *(node.service for node in nodes)):
-            service.kill()
+    with semisync.on_loopback(folder, password) as site:
+        first, second = site.servers
+        second.copy_from(first)
+        site.pair.rejoin()
+        yield first.connect()
 
 
 def writing(connection: Any) -> Callable[[], None]:

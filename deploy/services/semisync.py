@@ -3,11 +3,12 @@
 `deploy.pair` gives the servers their roles.
 """
 
+import contextlib
 import json
 import shutil
 import string
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from deploy.pair import Pair, Server
 from deploy.services import databases
 from deploy.services.galera import in_namespace
 from deploy.services.haproxy import listens
-from deploy.services.service import Service, chown, unprivileged_account
+from deploy.services.service import Service, chown, free_port, unprivileged_account
 from deploy.services.site_processes import LOOPBACK, environment, program
 
 # The account of the program, by which the servers copy from each other too.
@@ -204,3 +205,35 @@ def configure(folder: Path, servers: Mapping[str, Server], password: str) -> Pai
     }
     path.write_text(json.dumps(told))
     return Pair(folder)
+
+
+@dataclass(frozen=True)
+class OnLoopback:
+    """Two servers that run, the program that gives them their roles, and the port of the proxy."""
+
+    servers: list[Node]
+    pair: Pair
+    port: int
+
+
+@contextlib.contextmanager
+def on_loopback(folder: Path, password: str) -> Iterator[OnLoopback]:
+    """Run two servers and their proxy for a block; the first one writes, the other is empty."""
+    named = {name: Server(LOOPBACK, free_port(), LOOPBACK) for name in ("a", "b")}
+    servers = [
+        Node(folder / name, Place(name, number, server), password)
+        for number, (name, server) in enumerate(named.items(), start=1)
+    ]
+    pair = configure(folder, named, password)
+    pair.begin("a")
+    port = free_port()
+    front = proxy(folder, port, named)
+    try:
+        for server in servers:
+            server.start()
+        front.start()
+        pair.resume()
+        yield OnLoopback(servers, pair, port)
+    finally:
+        for service in (front, *(server.service for server in servers)):
+            service.kill()

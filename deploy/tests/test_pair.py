@@ -11,7 +11,6 @@ import pytest
 
 from deploy.pair import Pair, PairError, Server, State
 from deploy.services import databases, semisync
-from deploy.services.service import Service, free_port
 
 pytestmark = pytest.mark.once
 PASSWORD = "secret"
@@ -54,31 +53,15 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with tempfile.TemporaryDirectory(prefix="socialsite-pair-") as name:
         folder = Path(name)
         folder.chmod(0o711)  # MariaDB may run under another account
-        named = {one: Server("127.0.0.1", free_port(), "127.0.0.1") for one in ("a", "b")}
-        servers = [
-            semisync.Node(folder / one, semisync.Place(one, number, server), PASSWORD)
-            for number, (one, server) in enumerate(named.items(), start=1)
-        ]
-        pair = semisync.configure(folder, named, PASSWORD)
-        pair.begin("a")
-        port = free_port()
-        running: list[Service] = [semisync.proxy(folder, port, named)]
-        try:
-            for one in servers:
-                running.append(one.service)
-                one.start()
-            running[0].start()
-            pair.resume()
-            found = Site(servers, pair, port)
-            with closing(servers[0].connect(db=databases.DATABASE_NAME)) as connection:
+        with semisync.on_loopback(folder, PASSWORD) as running:
+            first, second = running.servers
+            found = Site(running.servers, running.pair, running.port)
+            with closing(first.connect(db=databases.DATABASE_NAME)) as connection:
                 connection.cursor().execute("CREATE TABLE kept (id INT PRIMARY KEY) ENGINE=InnoDB")
             found.write(1)
-            servers[1].copy_from(servers[0])
-            pair.rejoin()
+            second.copy_from(first)
+            found.pair.rejoin()
             yield found
-        finally:
-            for service in running:
-                service.kill()
 
 
 @pytest.mark.slow(reason="starts two servers, and one of them again")

@@ -25,11 +25,10 @@ from django.apps import apps
 APPS = ("socialsite.core", "accounts", "relations", "feeds", "interactions")
 
 
-@dataclass(frozen=True)
-class Owned:
-    """The rows lie in the shard of the value of `column`; `beside` has columns and tables."""
+@dataclass(frozen=True, kw_only=True)
+class _Split:
+    """The rows lie in several shards; `beside` has columns and tables."""
 
-    column: str
     lookups: tuple[str, ...] = ()
     shared: tuple[str, ...] = ()
     beside: tuple[tuple[str, str], ...] = ()
@@ -37,15 +36,18 @@ class Owned:
 
 
 @dataclass(frozen=True)
-class With:
+class Owned(_Split):
+    """The rows lie in the shard of the value of `column`."""
+
+    column: str
+
+
+@dataclass(frozen=True)
+class With(_Split):
     """The rows lie where the row of `table` lies whose `id` is the value of `column`."""
 
     table: str
     column: str
-    lookups: tuple[str, ...] = ()
-    shared: tuple[str, ...] = ()
-    beside: tuple[tuple[str, str], ...] = ()
-    reason: str = ""
 
 
 @dataclass(frozen=True)

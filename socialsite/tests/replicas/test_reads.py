@@ -26,8 +26,13 @@ pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pyte
 
 Answered = Callable[[], dict[str, int]]
 GUEST = AnonymousUser()
-PATIENT = 600.0  # the machine may be busy
 STAND_STILL = "STOP SLAVE SQL_THREAD"
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for the replica as long as a busy machine needs."""
+    monkeypatch.setattr(replicas, "PATIENCE_SECONDS", 600.0)
 
 
 def found(viewer: Any, text: str) -> list[str]:
@@ -37,14 +42,8 @@ def found(viewer: Any, text: str) -> list[str]:
 
 
 def test_a_replica_that_has_everything_answers_people_and_guests(
-    pair: Pair,
-    make_user: Any,
-    make_post: Any,
-    drain: Any,
-    answered: Answered,
-    monkeypatch: pytest.MonkeyPatch,
+    pair: Pair, make_user: Any, make_post: Any, drain: Any, answered: Answered, patience: None
 ) -> None:
-    monkeypatch.setattr(replicas, "PATIENCE_SECONDS", PATIENT)
     me = make_user()
     make_post(me, "quokka one")
     drain()
@@ -169,14 +168,8 @@ def test_the_replica_takes_no_writes_of_the_site(pair: Pair) -> None:
 
 
 def test_a_replica_that_ended_is_left_alone_for_a_while(
-    pair: Pair,
-    make_user: Any,
-    make_post: Any,
-    drain: Any,
-    answered: Answered,
-    monkeypatch: pytest.MonkeyPatch,
+    pair: Pair, make_user: Any, make_post: Any, drain: Any, answered: Answered, patience: None
 ) -> None:
-    monkeypatch.setattr(replicas, "PATIENCE_SECONDS", PATIENT)
     me = make_user()
     make_post(me, "kowari")
     drain()
