@@ -27,7 +27,7 @@ from redis.exceptions import NoScriptError
 
 from socialsite.core import db
 from socialsite.core.redis.along import along, taken
-from socialsite.core.redis.backlog import Backlog
+from socialsite.core.redis.backlogs import Backlog
 from socialsite.core.redis.circuit_breaker import RedisDown, breaker
 from socialsite.core.redis.promises import Promise
 from socialsite.core.redis.splits import Split

@@ -6,7 +6,7 @@ server is described instead of reported as down.
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import redis
 from django.conf import settings
@@ -42,6 +42,29 @@ def connected(url: str, timeout: float = TIMEOUT_SECONDS) -> Iterator["redis.Red
             protocol=2,
         ) as connection:
             yield connection
+    except redis.RedisError as error:
+        raise RedisDown(str(error)) from error
+
+
+@contextlib.contextmanager
+def caches() -> "Iterator[list[redis.Redis]]":
+    """Connect to the cache, or to each of its masters. RedisDown as `connected`.
+
+    RedisDown, too, if no node of a cluster, or no Sentinel, answers.
+    """
+    if settings.CACHE_SERVERS is None:
+        with connected(settings.REDIS_URL) as connection:
+            yield [connection]
+        return
+    from socialsite.core.redis.sharded.client import Sharded
+
+    several = cast("Sharded", client())
+    several.topology.refresh()
+    try:
+        masters = [*several.masters()]
+        if not masters:
+            raise RedisDown("nobody knows the masters")
+        yield masters
     except redis.RedisError as error:
         raise RedisDown(str(error)) from error
 

@@ -17,8 +17,7 @@ from fakeredis import FakeServer
 from redis import asyncio as aioredis
 
 from socialsite.core import redis
-from socialsite.core.redis import Promise, circuit_breaker, wire
-from socialsite.core.redis import backlog as backlogs
+from socialsite.core.redis import Promise, backlogs, circuit_breaker, wire
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.embedded

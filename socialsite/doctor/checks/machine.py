@@ -1,6 +1,7 @@
 """This machine: clocks, disks, backups, and the versions of what is installed."""
 
 import ctypes
+import functools
 import os
 import platform
 import re
@@ -41,9 +42,10 @@ def clock() -> Iterator[Finding]:
     problems = []
     off = [(_("the database"), _difference(lambda: db.now_ms() / 1000))]
     try:
-        with servers.connected(settings.REDIS_URL) as redis:
-            redis.ping()
-            off.append((_("Redis"), _difference(lambda: _redis_time(redis))))
+        with servers.caches() as found:
+            for redis in found:
+                redis.ping()
+                off.append((_("Redis"), _difference(functools.partial(_redis_time, redis))))
     except RedisDown:
         problems.append(unknown(_("The clock of Redis is unknown, as it does not answer.")))
     for name, seconds in off:
@@ -229,8 +231,9 @@ def _servers() -> Iterator[Finding]:
     if settings.EMBEDDED:
         return
     try:
-        with servers.connected(settings.REDIS_URL) as redis:
-            yield _server("Redis", str(redis.info("server")["redis_version"]), REDIS_MIN)
+        with servers.caches() as found:
+            for redis in found:
+                yield _server("Redis", str(redis.info("server")["redis_version"]), REDIS_MIN)
     except RedisDown:
         yield unknown(_("The version of Redis is unknown, as it does not answer."))
 

@@ -28,12 +28,14 @@ def eviction() -> Iterator[Finding]:
     if settings.EMBEDDED:
         yield ok(_("Redis and the broker run inside the process."))
         return
-    cache = broker = None
+    broker = None
+    caches: list[dict[str, Any]] = []
     problems: list[Finding] = []
     try:
-        with servers.connected(settings.REDIS_URL) as redis:
-            cache = redis.info()
-            problems += _cache(cache, servers.config(redis, ["save"]))
+        with servers.caches() as found:
+            for redis in found:
+                caches.append(redis.info())
+                problems += _cache(caches[-1], servers.config(redis, ["save"]))
     except RedisDown as reason:
         problems.append(_down("REDIS_URL", reason))
     url = settings.CELERY_BROKER_URL
@@ -43,7 +45,7 @@ def eviction() -> Iterator[Finding]:
                 broker = redis.info()
         except RedisDown as reason:
             problems.append(_down("BROKER_URL", reason))
-    if cache and broker and cache["run_id"] == broker["run_id"]:
+    if broker and any(cache["run_id"] == broker["run_id"] for cache in caches):
         problems.append(
             warning(
                 _("The cache and the broker are the same Redis server."),
@@ -102,8 +104,9 @@ def _down(name: str, reason: Exception) -> Finding:
 def latency(slow_ms: float = SLOW_MS) -> Iterator[Finding]:
     """How long Redis and the database need for the smallest question."""
     if not settings.EMBEDDED:
-        with servers.connected(settings.REDIS_URL) as redis:
-            yield _measured(_("Redis"), redis.ping, slow_ms)
+        with servers.caches() as found:
+            for redis in found:
+                yield _measured(_("Redis"), redis.ping, slow_ms)
 
     def ask() -> None:
         with database.cursor() as cursor:

@@ -53,7 +53,8 @@ class Trust:
     def __init__(self, topology: Topology, connect: Connect) -> None:
         self._topology, self._connect = topology, connect
         self._lock = threading.Lock()
-        self._process = 0
+        self._process, self._is_ended = 0, False
+        self._thread: threading.Thread | None = None
         self._trusted: frozenset[str] = frozenset()
         self._until = 0.0
         self._is_wanted = True
@@ -77,12 +78,20 @@ class Trust:
             if self._process != os.getpid():
                 self._until, self._claims = 0.0, {}
                 self._process = os.getpid()
-                self._awake = threading.Event()
-                threading.Thread(target=self._run, name="cache-trust", daemon=True).start()
+                self._awake, self._is_ended = threading.Event(), False
+                self._thread = threading.Thread(target=self._run, name="cache-trust", daemon=True)
+                self._thread.start()
 
     # --- the thread -----------------------------------------------------------------------------
+    def end(self) -> None:
+        """End the thread; the next use starts it again."""
+        self._is_ended = True
+        self._awake.set()
+        if self._thread is not None:
+            self._thread.join()
+
     def _run(self) -> None:
-        while True:
+        while not self._is_ended:
             try:
                 self.look()
             except DatabaseError as error:
@@ -93,6 +102,8 @@ class Trust:
             self._awake.wait(POLL_SECONDS)
             self._awake.clear()
             time.sleep(POLL_SECONDS / 10)  # at most ten times as often when it is wanted
+        self._process = 0
+        connection.close()
 
     def look(self) -> None:
         """Read the rows, and tend to servers if that is wanted."""

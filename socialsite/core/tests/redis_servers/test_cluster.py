@@ -1,0 +1,222 @@
+"""The cache on a Redis Cluster: batches by slots, moved slots, servers that missed deletions."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis as redis_py
+from django.db import DatabaseError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deploy.services.redis_cluster import Cluster, slot_of
+from socialsite.core import redis
+from socialsite.core.cache import lease
+from socialsite.core.redis.sharded import ledger
+from socialsite.core.redis.sharded.client import Sharded
+from socialsite.core.redis.wire import wire_of
+from socialsite.core.tests.redis_servers.conftest import Process
+from socialsite.tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
+
+KEYS = [f"key:{number}" for number in range(8)]
+
+
+def ask(client: Sharded, *commands: tuple[Any, ...]) -> list[Any]:
+    """Send commands as a batch does."""
+    replies: list[Any] = wire_of(client.connection_pool).ask(commands)
+    return replies
+
+
+def value(client: Sharded, key: str) -> Any:
+    """Return what a process reads: a value, None, or "unknown" for the database's to tell."""
+    (reply,) = ask(client, ("GET", key))
+    return "unknown" if isinstance(reply, Exception) else reply
+
+
+take = redis.script(lease.__file__, "lease_take", lease._TAKE)
+fill = redis.script(lease.__file__, "lease_fill", lease._FILL)
+keys_of = st.lists(st.sampled_from(KEYS), min_size=1, max_size=5, unique=True)
+steps = st.one_of(
+    st.tuples(st.just("MGET"), keys_of),
+    st.tuples(st.just("DEL"), keys_of),
+    st.tuples(st.just("SET"), keys_of),
+    st.tuples(st.just("take"), keys_of, st.sampled_from([b"!a", b"!b"])),
+    st.tuples(st.just("fill"), keys_of, st.sampled_from([b"!a", b"!b"])),
+)
+
+
+def commands_of(step: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    name, keys, *rest = step
+    if name == "take":
+        return [take.command(keys, [*rest, 60_000])]
+    if name == "fill":
+        return [fill.command(keys, [*rest, 60_000, *(f"={key}" for key in keys)])]
+    return [("SET", keys[0], "x")] if name == "SET" else [(name, *keys)]
+
+
+def test_a_batch_has_the_replies_of_one_server(process: Process) -> None:
+    several, one = process(), redis.client()
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=[*HealthCheck])
+    @given(st.lists(steps, max_size=12))
+    def compare(run: list[tuple[Any, ...]]) -> None:
+        several.flushdb()
+        one.flushdb()
+        redis._load_scripts(one)
+        commands = [command for step in run for command in commands_of(step)]
+        assert ask(several, *commands) == redis._replies(one, commands)
+
+    compare()
+
+
+def test_a_slot_that_moves_is_followed_before_while_and_after(
+    cluster: Cluster, process: Process
+) -> None:
+    client = process()
+    key, other = "{moving}:a", "{moving}:b"
+    ask(client, ("SET", key, "1"), ("SET", other, "2"))
+    slot, source = slot_of(key), cluster.master_of(key)
+    to = next(one for one in cluster.masters() if one is not source)
+    cluster.begin_move(slot, source, to, keys=1)
+    assert ask(client, ("GET", key), ("GET", other)) == [b"1", b"2"]
+    assert ask(client, ("MGET", key, other)) == [[b"1", b"2"]]
+    assert ask(client, take.command(["{moving}:c", key], [b"!x", 60_000])) == [[1]]
+    client.delete_everywhere([key, other])
+    assert ask(client, ("MGET", key, other, "{moving}:c")) == [[None, None, b"!x"]]
+    ask(client, ("SET", other, "3"))
+    cluster.end_move(slot, source, to)
+    assert ask(client, ("GET", other), ("GET", "{moving}:c")) == [b"3", b"!x"]
+    cluster.move_slots([slot], source)
+    assert ask(client, ("GET", other)) == [b"3"]
+
+
+def test_a_promoted_replica_that_missed_a_deletion_is_emptied_before_anybody_reads_it(
+    cluster: Cluster, process: Process
+) -> None:
+    writer, reader = process(), process()
+    key = "card:1"
+    master = cluster.master_of(key)
+    (replica,) = cluster.replicas(master)
+    ask(writer, ("SET", key, "old"))
+    eventually(lambda: value(reader, key), lambda found: found == b"old")
+    eventually(lambda: replica.ask("DBSIZE"))
+    cluster.freeze(replica)  # what follows does not reach it
+    writer.delete_everywhere([key])
+    cluster.kill(master)
+    cluster.thaw(replica)
+    seen: set[Any] = set()
+    eventually(lambda: seen.add(value(reader, key)) or value(reader, key), lambda one: one is None)
+    assert seen <= {None, "unknown"}
+    assert cluster.master_of(key) is replica
+
+
+class Away:
+    """A process that does not reach one server, by the address of nobody."""
+
+    def __init__(self, client: Sharded, cluster: Cluster, key: str) -> None:
+        self.pool = client.connection_pool
+        address = client.topology.address_of(key)
+        assert address is not None
+        self.address = address
+        self.kept = self.pool.pool(self.address)
+
+    def __enter__(self) -> None:
+        dead = redis_py.ConnectionPool(host="127.0.0.1", port=1, retry=self.kept_retry())
+        self.pool._pools[self.address] = dead
+        wire_of(self.pool)._nodes.clear()
+
+    def kept_retry(self) -> Any:
+        return self.kept.connection_kwargs["retry"]
+
+    def __exit__(self, *_error: object) -> None:
+        self.pool._pools[self.address] = self.kept
+        wire_of(self.pool)._nodes.clear()
+
+
+def test_what_a_writer_cannot_delete_is_read_by_nobody(
+    cluster: Cluster, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, reader = process(), process()
+    key = "card:2"
+    ask(writer, ("SET", key, "old"))
+    assert value(reader, key) == b"old"
+    with Away(writer, cluster, key):
+        writer.delete_everywhere([key])
+        assert value(reader, key) != b"old"
+    seen: set[Any] = set()
+    eventually(lambda: seen.add(value(reader, key)) or value(reader, key), lambda one: one is None)
+    assert b"old" not in seen
+
+
+def test_other_servers_stay_trusted(cluster: Cluster, process: Process) -> None:
+    writer, reader = process(), process()
+    key = "card:3"
+    others = [one for one in KEYS if cluster.master_of(one) is not cluster.master_of(key)]
+    ask(writer, *(("SET", one, "kept") for one in others))
+    with Away(writer, cluster, key):
+        writer.delete_everywhere([key])
+        assert {value(reader, one) for one in others} == {b"kept"}
+
+
+def test_without_the_database_no_server_is_read(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = process()
+    ask(client, ("SET", "card:4", "x"))
+
+    def away() -> None:
+        raise DatabaseError("away")
+
+    monkeypatch.setattr(ledger, "read", away)
+    eventually(lambda: value(client, "card:4"), lambda found: found == "unknown")
+    monkeypatch.undo()
+    eventually(lambda: value(client, "card:4"), lambda found: found == b"x")
+
+
+def test_a_writer_waits_for_the_database_before_it_answers(
+    cluster: Cluster, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = process()
+    real, failures = ledger.read, [1, 1, 1]
+
+    def away() -> Any:
+        if threading.current_thread() is threading.main_thread() and failures:
+            failures.pop()
+            raise DatabaseError("away")
+        return real()
+
+    monkeypatch.setattr(ledger, "read", away)
+    reader = process()
+    ask(reader, ("SET", "card:5", "old"))
+    with Away(writer, cluster, "card:5"):
+        writer.delete_everywhere(["card:5"])
+        assert value(reader, "card:5") != b"old"
+    assert not failures
+
+
+def test_all_servers_gone_cost_no_error(cluster: Cluster, process: Process) -> None:
+    client = process()
+    ask(client, *(("SET", key, "x") for key in KEYS))
+    for node in cluster.nodes.values():
+        cluster.kill(node)
+    assert {value(client, key) for key in KEYS} == {"unknown"}
+    client.delete_everywhere(KEYS)
+    for node in cluster.nodes.values():
+        cluster.restart(node)
+    cluster.wait()
+    for key in KEYS:
+        eventually(lambda key=key: value(client, key), lambda found: found is None)  # type: ignore[misc]
+
+
+def test_scripts_are_in_one_slot_or_say_how_they_are_split() -> None:
+    """Keys of one person have one hash tag; buckets are taken one by one (`IS_SPREAD`)."""
+    apart = {"raise_floors", "token_bucket"}
+    folder = Path(redis.__file__).parents[3]
+    for path in folder.glob("**/cache/lua/*.lua"):
+        is_many = "ipairs(KEYS)" in path.read_text() or "#KEYS" in path.read_text()
+        found = [one for one in redis._scripts.values() if one.text == path.read_text()]
+        for one in found:
+            assert bool(one.split) == (is_many and path.stem not in apart), path.stem
