@@ -103,7 +103,8 @@ def test_a_promoted_replica_that_missed_a_deletion_is_emptied_before_anybody_rea
     ask(writer, ("SET", key, "old"))
     eventually(lambda: value(reader, key), lambda found: found == b"old")
     eventually(lambda: replica.ask("DBSIZE"))
-    cluster.freeze(replica)  # what follows does not reach it
+    cluster.freeze(replica)
+    master.ask("CLIENT", "KILL", "TYPE", "replica")  # what follows does not reach it
     writer.delete_everywhere([key])
     cluster.kill(master)
     cluster.thaw(replica)
