@@ -76,8 +76,7 @@ def client() -> "redis.Redis":
         return cast("redis.Redis", get_redis_connection("default"))
     from socialsite.core.redis.sharded.client import Sharded
 
-    default: Any = settings.CACHES["default"]
-    options = default["OPTIONS"]["CONNECTION_POOL_KWARGS"]
+    options = cast("Any", settings.CACHES["default"])["OPTIONS"]["CONNECTION_POOL_KWARGS"]
     return cast("redis.Redis", Sharded(settings.CACHE_SERVERS, options, _scripts))
 
 
@@ -97,6 +96,7 @@ def invalidate(keys: Sequence[str]) -> None:
         cast("Sharded", client()).delete_everywhere(keys)
         return
     try:
+        breaker.let_through()
         call(lambda connection: connection.delete(*keys))
     except RedisDown as error:
         logger.warning("%d keys are deleted when Redis is back: %s", len(keys), error)
@@ -166,7 +166,7 @@ def call(function: Callable[["redis.Redis"], T]) -> T:
         answer = function(connection)
     except redis.RedisError as error:
         if isinstance(error, redis.ConnectionError | redis.TimeoutError):
-            breaker.trip()
+            breaker.trip(is_slow=isinstance(error, redis.TimeoutError))
         else:
             breaker.reset()
         raise RedisDown(str(error)) from error
@@ -389,7 +389,6 @@ class Script:
 
     def __call__(self, keys: Sequence[str], args: Sequence[Any]) -> Any:
         """Run it now; RedisDown when Redis does not answer."""
-
         batch = Batch()
         reply: Promise[Any] = batch.add(*self.command(keys, args))
         batch.run()

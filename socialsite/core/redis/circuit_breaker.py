@@ -18,13 +18,25 @@ class Breaker:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open_until = 0.0
+        # Whether the last failure took a time-out.
+        self._is_slow = False
 
     @property
     def is_closed(self) -> bool:
         """Whether the last call succeeded."""
         return not self._open_until
 
+    def let_through(self) -> None:
+        """Let the next call try, unless the last failure took a time-out.
+
+        A connection that is refused costs nothing, and the server may be back for others already.
+        """
+        with self._lock:
+            if self._open_until and not self._is_slow:
+                self._open_until = min(self._open_until, time.monotonic())
+
     def check(self) -> None:
+        """Raise RedisDown while it is open."""
         if not self._open_until:
             return
         with self._lock:
@@ -35,10 +47,12 @@ class Breaker:
             if self._open_until:
                 self._open_until = now + BREAK_SECONDS  # ours to try; its success resets
 
-    def trip(self) -> None:
+    def trip(self, *, is_slow: bool = False) -> None:
+        """Open."""
         REDIS_FAILURES.labels("no_answer").inc()
         REDIS_DOWN.set(1)
         with self._lock:
+            self._is_slow = is_slow
             self._open_until = time.monotonic() + BREAK_SECONDS
 
     def reset(self) -> None:

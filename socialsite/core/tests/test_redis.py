@@ -71,6 +71,28 @@ def test_the_breaker_closes_after_its_time(broken, breaker_clock, monkeypatch) -
     assert redis.call(lambda connection: connection.ping())
 
 
+def test_a_deletion_does_not_wait_for_a_process_to_notice_that_redis_is_back(
+    broken, monkeypatch
+) -> None:
+    """Others may read already: a process that comes late would leave them the outdated value."""
+    with pytest.raises(redis.RedisDown):
+        redis.call(lambda connection: connection.ping())
+    monkeypatch.undo()
+    client = redis.client()
+    client.set("a", "outdated")
+    redis.invalidate(["a"])
+    assert client.get("a") is None
+    assert redis.call(lambda connection: connection.ping())
+
+
+def test_a_deletion_does_not_wait_for_a_hung_redis_again(broken, monkeypatch) -> None:
+    redis.breaker.trip(is_slow=True)
+    redis.invalidate(["a"])
+    assert broken == []
+    assert redis.backlog
+    redis.backlog.clear()
+
+
 def test_redis_appears_down_only_inside_bypassed() -> None:
     others: list[object] = []
 

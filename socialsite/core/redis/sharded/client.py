@@ -1,6 +1,7 @@
 """redis-py's methods for single commands on several servers, and deletions that count."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import redis
@@ -103,14 +104,20 @@ class Sharded(CoreCommands):
         Servers that could not be reached, or may have been replaced, are distrusted. Call it after
         the commit. Never raises.
         """
-        replies = self._wire.ask([("DEL", key) for key in keys])
-        known, places = self.connection_pool.replids, self.topology
-        reached: set[Address | None] = set()
-        missed: set[Address | None] = set()
-        for key, reply in zip(keys, replies, strict=True):
-            (missed if isinstance(reply, Exception) else reached).add(places.address_of(key))
-        done = {known.get(address, "") for address in reached if address}
-        if not missed and done <= self.trust.allowed():
+        places = self.topology
+        if not places.masters():  # a process that has just begun
+            places.refresh()
+        done, failed = self._wire.delete(keys)
+        ids = {self.connection_pool.replids.get(address, "") for address in done}
+        if not failed and ids <= self.trust.allowed():
             return
-        others = {known.get(one, "") for one in places.masters() if one not in missed}
-        trust.settle(done, is_complete=not missed, keep=done | others)
+        others = {self._replid(one) for one in places.masters() if one not in failed}
+        trust.settle(ids, is_complete=not failed, keep=others)
+
+    def _replid(self, address: Address) -> str:
+        """Return the id of a server, "" if it does not tell."""
+        known = self.connection_pool.replids.get(address, "")
+        if not known:
+            with suppress(redis.RedisError):
+                known = replication_of(self.connect(address)).replid
+        return known

@@ -35,8 +35,12 @@ class Untrusted(redis.RedisError):
     """The server may have what was deleted elsewhere."""
 
 
-class Unreachable(redis.RedisError):
-    """No server has this key now, or the server did not answer a moment ago."""
+class Unreachable(redis.ConnectionError):
+    """No server has this key now, or the server at the address does not answer."""
+
+    def __init__(self, reason: object, address: Address | None = None) -> None:
+        super().__init__(str(reason))
+        self.address = address
 
 
 class NodeWire(Wire):
@@ -99,7 +103,9 @@ class NodeWire(Wire):
         (reply,) = self.ask([("INFO", "replication")])
         if isinstance(reply, Exception):
             raise reply
-        self.replid = replication(fields_of(reply)).replid
+        found = replication(fields_of(reply))
+        # A replica has its master's id.
+        self.replid = found.replid if found.is_master else ""
         self._servers.replids[self._address] = self.replid
 
 
@@ -166,6 +172,22 @@ class ShardedWire:
         self.pool, self.process = servers, os.getpid()
         self._nodes: dict[Address, NodeWire] = {}
 
+    def delete(self, keys: Sequence[str]) -> tuple[set[Address], set[Address | None]]:
+        """Delete keys; return the servers that did it, and those that failed to.
+
+        Both servers of a slot that is just moving count. None stands for nobody.
+        """
+        commands = [("DEL", key) for key in keys]
+        places: list[list[Address | None]] = [[] for _ in keys]
+        done: set[Address] = set()
+        failed: set[Address | None] = set()
+        for tried, reply in zip(places, self._replies(commands, places), strict=True):
+            if isinstance(reply, Exception):
+                failed.update(tried)
+            else:
+                done.update(one for one in tried if one)
+        return done, failed
+
     def ask(self, commands: Sequence[Command]) -> list[Any]:
         """Send commands, each to the server of its key; return their replies."""
         if not self.pool.topology.is_split:
@@ -210,11 +232,18 @@ class ShardedWire:
             found.setdefault(address, []).append(number)
         return found
 
-    def _replies(self, commands: Sequence[Command]) -> list[Any]:
-        """Return a reply or an error for each command, which concerns one server."""
+    def _replies(
+        self, commands: Sequence[Command], places: list[list[Address | None]] | None = None
+    ) -> list[Any]:
+        """Return a reply or an error for each command, which concerns one server.
+
+        To `places` are added the servers that each command was sent to, or should have been.
+        """
         replies: list[Any] = [None] * len(commands)
         pending = self._by_server(commands)
         for _ in range(ROUNDS):
+            if places is not None:
+                _note(places, pending)
             self._round(commands, pending, replies)
             moving = [n for some in pending.values() for n in some if _moves(replies[n])]
             pending = {}
@@ -227,6 +256,10 @@ class ShardedWire:
                     pending.setdefault(to, []).append(number)
                 else:
                     asking.setdefault(to, []).append(number)
+            if moving:
+                self.pool.trust.want()
+            if places is not None:
+                _note(places, asking)
             for to, numbers in asking.items():
                 self._ask_there(to, numbers, commands, replies)
             if not pending:
@@ -325,13 +358,19 @@ class ShardedWire:
             function(wire)
         except RedisDown as error:
             self.pool.trust.want()
-            return Unreachable(str(error))
+            return Unreachable(error, address)
         except redis.RedisError as error:
-            breaker.trip()
+            breaker.trip(is_slow=isinstance(error, redis.TimeoutError))
             self.pool.trust.want()
-            return error
+            return Unreachable(error, address)
         breaker.reset()
         return None
+
+
+def _note(places: list[list[Address | None]], sent: Mapping[Any, Sequence[int]]) -> None:
+    for address, numbers in sent.items():
+        for number in numbers:
+            places[number].append(address)
 
 
 def _set(replies: Replies, numbers: Numbers, value: Exception) -> None:

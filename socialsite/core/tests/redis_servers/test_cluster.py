@@ -11,12 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deploy.services.redis_cluster import Cluster, slot_of
+from deploy.services.redis_node import Node
 from socialsite.core import redis
 from socialsite.core.cache import lease
+from socialsite.core.cache_servers import several
 from socialsite.core.redis.sharded import ledger
 from socialsite.core.redis.sharded.client import Sharded
+from socialsite.core.redis.sharded.topology import Address
+from socialsite.core.redis.sharded.wires import NodeWire
 from socialsite.core.redis.wire import wire_of
-from socialsite.core.tests.redis_servers.conftest import Process
+from socialsite.core.tests.redis_servers.conftest import OPTIONS, Process
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
@@ -117,11 +121,9 @@ def test_a_promoted_replica_that_missed_a_deletion_is_emptied_before_anybody_rea
 class Away:
     """A process that does not reach one server, by the address of nobody."""
 
-    def __init__(self, client: Sharded, cluster: Cluster, key: str) -> None:
+    def __init__(self, client: Sharded, node: Node) -> None:
         self.pool = client.connection_pool
-        address = client.topology.address_of(key)
-        assert address is not None
-        self.address = address
+        self.address = Address(node.place.host, node.place.port)
         self.kept = self.pool.pool(self.address)
 
     def __enter__(self) -> None:
@@ -144,7 +146,7 @@ def test_what_a_writer_cannot_delete_is_read_by_nobody(
     key = "card:2"
     ask(writer, ("SET", key, "old"))
     assert value(reader, key) == b"old"
-    with Away(writer, cluster, key):
+    with Away(writer, cluster.master_of(key)):
         writer.delete_everywhere([key])
         assert value(reader, key) != b"old"
     seen: set[Any] = set()
@@ -152,12 +154,54 @@ def test_what_a_writer_cannot_delete_is_read_by_nobody(
     assert b"old" not in seen
 
 
+def test_a_deletion_that_misses_the_new_place_of_a_key_distrusts_it(
+    cluster: Cluster, process: Process
+) -> None:
+    writer, reader = process(), process()
+    key = "{half}:1"
+    slot, source = slot_of(key), cluster.master_of(key)
+    to = next(one for one in cluster.masters() if one is not source)
+    ask(writer, ("SET", key, "old"))
+    cluster.begin_move(slot, source, to, keys=1)
+    assert value(reader, key) == b"old"
+    with Away(writer, to):
+        writer.delete_everywhere([key])
+    seen: set[Any] = set()
+    eventually(lambda: seen.add(value(reader, key)) or value(reader, key), lambda one: one is None)
+    assert b"old" not in seen
+    cluster.end_move(slot, source, to)
+    cluster.move_slots([slot], source)
+
+
+def test_a_replica_is_not_trusted_for_the_id_of_its_master(
+    cluster: Cluster, process: Process
+) -> None:
+    client = process()
+    (replica,) = cluster.replicas(cluster.master_of("card:6"))
+    at = Address(replica.place.host, replica.place.port)
+    wire = NodeWire(client.connection_pool, at)
+    assert not wire.begin(client.trust.allowed())
+    assert wire.replid == ""
+
+
+def test_a_process_that_begins_with_a_deletion_distrusts_nobody(
+    cluster: Cluster, process: Process
+) -> None:
+    process().trust.end()
+    servers = several(cluster.url())
+    assert servers is not None
+    client = Sharded(servers, OPTIONS, redis._scripts)
+    client.delete_everywhere(["card:7"])
+    assert all(one.is_trusted for one in ledger.read())
+    client.trust.end()
+
+
 def test_other_servers_stay_trusted(cluster: Cluster, process: Process) -> None:
     writer, reader = process(), process()
     key = "card:3"
     others = [one for one in KEYS if cluster.master_of(one) is not cluster.master_of(key)]
     ask(writer, *(("SET", one, "kept") for one in others))
-    with Away(writer, cluster, key):
+    with Away(writer, cluster.master_of(key)):
         writer.delete_everywhere([key])
         assert {value(reader, one) for one in others} == {b"kept"}
 
@@ -192,7 +236,7 @@ def test_a_writer_waits_for_the_database_before_it_answers(
     monkeypatch.setattr(ledger, "read", away)
     reader = process()
     ask(reader, ("SET", "card:5", "old"))
-    with Away(writer, cluster, "card:5"):
+    with Away(writer, cluster.master_of("card:5")):
         writer.delete_everywhere(["card:5"])
         assert value(reader, "card:5") != b"old"
     assert not failures
