@@ -25,6 +25,7 @@ from socialsite.core import db
 from socialsite.core.events import enqueue
 from socialsite.tests import standstill
 from socialsite.tests.support import prepared_database
+from socialsite.tests.support.waiting import eventually
 
 # The folder whose tests share sites.
 SHARED_SITES = Path(__file__).parent / "socialsite" / "tests"
@@ -177,7 +178,21 @@ def _no_content_types() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _empty_redis() -> None:
+def _trusted_cluster(request: pytest.FixtureRequest) -> None:
+    """On a Redis Cluster, run tests that use the database, once it trusts the servers."""
+    if settings.CACHE_SERVERS is None:
+        return
+    from socialsite.core import redis
+
+    if not request.node.get_closest_marker("django_db") and "db" not in request.fixturenames:
+        pytest.skip("a Redis Cluster needs the database")
+    request.getfixturevalue("_django_db_helper")
+    connection: Any = redis.client()
+    eventually(connection.is_trusted)
+
+
+@pytest.fixture(autouse=True)
+def _empty_redis(_trusted_cluster: None) -> None:
     """Every test starts with an empty Redis, a closed breaker, full budgets and no guesses.
 
     What the process read last of the site's settings is forgotten, too.

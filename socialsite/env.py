@@ -13,10 +13,12 @@ from urllib.parse import urlsplit
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from socialsite.core.cache_servers import CLUSTER, SENTINEL
 from socialsite.core.media.media_settings import MediaSettings
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
+from socialsite.core.runtime.cache_settings import CacheSettings
 from socialsite.core.runtime.metrics_settings import MetricsSettings
 from socialsite.core.runtime.replica_settings import ReplicaSettings
 from socialsite.core.runtime.stream_settings import StreamSettings, is_same_server
@@ -25,17 +27,16 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 # With this threshold the posts of the demo's biggest author are pulled, as the demo has 300 people.
 DEMO_PUSH_ALL_MAX = 100
+# What Celery cannot take for the address of a broker.
+NO_BROKER = ("unix://", f"{CLUSTER}://", f"{SENTINEL}://")
 
 
-class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings):
+class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings, CacheSettings):
     """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
     DATABASE_URL: str = Field("", description="mysql://user:password@host:port/name; empty: SQLite")
-    REDIS_URL: str = Field(
-        "", description="cache Redis, redis:// or by its socket unix://; empty: in the process"
-    )
     BROKER_URL: str = Field(
         "", description="Celery broker; empty: REDIS_URL, or inside the process"
     )
@@ -244,13 +245,6 @@ class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings):
             raise ValueError("must start with mysql://")
         return value
 
-    @field_validator("REDIS_URL")
-    @classmethod
-    def _redis(cls, value: str) -> str:
-        if value and not value.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("must start with redis://, rediss:// or unix://")
-        return value
-
     @model_validator(mode="after")
     def _no_demo_in_public(self) -> "Env":
         if self.https and "DEMO" not in self.model_fields_set:
@@ -277,8 +271,8 @@ class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings):
             raise ValueError(
                 "DATABASE_URL and REDIS_URL go together: set both (full stack) or none (embedded)"
             )
-        if self.REDIS_URL.startswith("unix://") and not self.BROKER_URL:
-            raise ValueError("BROKER_URL is needed beside a REDIS_URL that is a socket")
+        if self.REDIS_URL.startswith(NO_BROKER) and not self.BROKER_URL:
+            raise ValueError("BROKER_URL is needed: this REDIS_URL cannot be the broker, too")
         if self.BROKER_URL and self.embedded:
             raise ValueError("BROKER_URL needs DATABASE_URL and REDIS_URL")
         if self.REPLICA_URLS and self.embedded:

@@ -15,6 +15,7 @@ from redis.retry import Retry
 
 from socialsite import schedule
 from socialsite.api import framework_settings
+from socialsite.core import cache_servers
 from socialsite.core.http.server import body_limits
 from socialsite.core.http.server.hsts import HSTS_SECONDS
 from socialsite.core.runtime import data_dir, database_settings, keys, redaction
@@ -131,7 +132,13 @@ _pool: dict[str, Any] = {
     "retry": Retry(NoBackoff(), 0),
     "protocol": 2,  # flat replies, which parse in half the time
 }
+# Several servers, with a client of their own (`core.redis.sharded`); None: one.
+CACHE_SERVERS = cache_servers.several(REDIS_URL)
 _layer_host: dict[str, Any] = {"address": REDIS_URL}
+if CACHE_SERVERS:
+    from socialsite.core.runtime.layer_hosts import layer_host
+
+    _layer_host = layer_host(CACHE_SERVERS)
 if EMBEDDED:
     from fakeredis import FakeAsyncRedisConnection, FakeRedisConnection, FakeServer
 

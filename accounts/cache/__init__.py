@@ -61,15 +61,15 @@ class Floors(NamedTuple):
 
 
 def _fence(user_id: int) -> str:
-    return f"fence:{user_id}"
+    return f"fence:{redis.tag(user_id)}"
 
 
 def _batch(user_id: int) -> str:
-    return f"access:{user_id}"
+    return f"access:{redis.tag(user_id)}"
 
 
 def _version(user_id: int, client: str) -> str:
-    return f"access:{user_id}:{client}"
+    return f"access:{redis.tag(user_id)}:{client}"
 
 
 @contextmanager
@@ -93,7 +93,10 @@ def _move_fence(user_id: int, step: int) -> None:
 
 
 def raise_floors(user_id: int, batch: int | None, versions: Mapping[str, int]) -> None:
-    """Raise cached floors; call after the commit. Without Redis, old floors expire by their TTL."""
+    """Raise cached floors; call after the commit. Without Redis, old floors expire by their TTL.
+
+    With several servers, no process reads those that could not be reached when it returns.
+    """
     floors = {_version(user_id, client): floor for client, floor in versions.items()}
     if batch is not None:
         floors[_batch(user_id)] = batch
@@ -101,6 +104,7 @@ def raise_floors(user_id: int, batch: int | None, versions: Mapping[str, int]) -
         _raise(user_id, "revoke", floors)
     except redis.RedisDown as error:
         logger.warning("floors of user %s not raised in Redis; they expire: %s", user_id, error)
+        redis.invalidate([*floors])
 
 
 def ask(batch: Batch, user_id: int, client: str) -> Promise[Floors | None]:

@@ -19,7 +19,6 @@ from django.db.models.functions import Cast
 from accounts import erasing
 from socialsite.core import erasing as registry
 from socialsite.core import redis
-from socialsite.core.erasing.own import SCANNED
 from socialsite.core.exports import jobs as exports
 from socialsite.core.imports import files as imports
 from socialsite.core.media import stored_files
@@ -114,20 +113,14 @@ def _in_redis(person: Person) -> Iterator[Found]:
     ids = [str(person.id).encode(), struct.pack("<q", person.id), struct.pack(">q", person.id)]
     kept = {key for keys in registry.kept_keys for key in keys(person.id)}
     words = [word.encode() for word in person.words]
-    cursor = 0
-    while True:
-        scan: Any = methodcaller("scan", cursor, count=SCANNED)
-        cursor, keys = redis.call(scan)
-        for key in keys:
-            parts = [key, *_parts(key)]
-            name = key.decode(errors="replace")
-            place = f"Redis: {name}"
-            if any(sign in part for part in parts for sign in ids):
-                yield Found(place, 1, "refers to the shell" if name in kept else "")
-            elif any(word in part for part in parts for word in words):
-                yield Found(place, 1, "words of others" if key.startswith(b"post") else "")
-        if not cursor:
-            return
+    for key in redis.keys("*"):
+        parts = [key, *_parts(key)]
+        name = key.decode(errors="replace")
+        place = f"Redis: {name}"
+        if any(sign in part for part in parts for sign in ids):
+            yield Found(place, 1, "refers to the shell" if name in kept else "")
+        elif any(word in part for part in parts for word in words):
+            yield Found(place, 1, "words of others" if key.startswith(b"post") else "")
 
 
 def _parts(key: bytes) -> Iterator[bytes]:

@@ -28,6 +28,7 @@ from socialsite.core.cache.lease import Lease
 from socialsite.core.cache.reads import ById
 from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.positions import Position
+from socialsite.core.redis import splits
 
 ID_DIGITS = 19
 _MIRROR = MIN_ID + MAX_ID
@@ -38,6 +39,7 @@ BOTTOM, ABOVE = 1, -(2**52)
 CAP, SLACK = 400, 80
 # Redis does nothing else while a script runs: a thousand inboxes take some ms.
 KEYS_MAX = 500
+_COUNTED = splits.Split(splits.same, sum)
 
 
 # A score, of one that was read as Redis gives it, and a member.
@@ -153,13 +155,13 @@ class Timeline:
         Raises RedisDown; the caller must then invalidate the lists.
         """
         size = settings.MAX_CACHED_POST_SIZE
-        script = redis.script(__file__, "timeline_add")
+        script = redis.script(__file__, "timeline_add", _COUNTED)
         limits = [CAP + SLACK, CAP, size, -_old_ms()]
         return self._run_batched(script, owners, [*entry, *limits])
 
     def remove(self, owners: Sequence[int], member: bytes) -> int:
         """Remove an entry from the cached lists among these. Raises RedisDown."""
-        script = redis.script(__file__, "timeline_remove")
+        script = redis.script(__file__, "timeline_remove", _COUNTED)
         return self._run_batched(script, owners, [member])
 
     def _run_batched(

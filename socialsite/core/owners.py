@@ -20,6 +20,7 @@ PLACES: Places = {
     "core_idempotencykey": Owned("user_id"),
     "core_announcementdismissal": Owned("user_id"),
     "core_allowance": Owned("key", reason="a budget of a person or network; statements name keys"),
+    "core_cacheserver": Whole("One row for each server of the cache."),
     "core_daycount": Whole("One row for each kind of number and day."),
     "core_scheduledrun": Whole("One row for each nightly task."),
     "core_sitesettings": Whole(_SITE),

@@ -97,15 +97,17 @@ def _set_clock(patch: pytest.MonkeyPatch, clock: str) -> None:
     text = bucket.text.replace(CLOCK, clock).replace(STOPPED, clock)
     assert clock in text
     patch.setattr(bucket, "text", text)
-    patch.setattr(bucket, "_sha", hashlib.sha1(text.encode()).hexdigest())  # noqa: S324
+    patch.setattr(bucket, "sha", hashlib.sha1(text.encode()).hexdigest())  # noqa: S324
 
 
 def short_lived() -> dict[str, int]:
     """Return the keys in Redis that could expire during a test, with the ms that are left."""
     from socialsite.core import redis
 
-    keys: Any = redis.call(lambda connection: connection.keys())
-    left = {key.decode(errors="replace"): redis.call(methodcaller("pttl", key)) for key in keys}
+    keys = [*redis.keys("*")]
+    left: Any = {
+        key.decode(errors="replace"): redis.call(methodcaller("pttl", key)) for key in keys
+    }
     return {
         key: ms for key, ms in left.items() if 0 <= ms < LONG_MS and not key.startswith(HARMLESS)
     }

@@ -23,10 +23,11 @@ from functools import cached_property
 from operator import itemgetter
 
 from socialsite.core import redis
-from socialsite.core.redis import Promise
+from socialsite.core.redis import Promise, splits
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
+_TAKE, _FILL = splits.Split(splits.same, splits.indexes), splits.Split(splits.one_each(2), sum)
 
 
 class Lease:
@@ -42,7 +43,7 @@ class Lease:
         self.epoch: Promise[bytes | None] = Promise()
         self._acquired: Promise[list[int]] = Promise()
         if keys and not batch.in_transaction:
-            script = redis.script(__file__, "lease_take")
+            script = redis.script(__file__, "lease_take", _TAKE)
             self._acquired = batch.add(*script.command(keys, [self.token, LEASE_MS]))
 
     @cached_property
@@ -101,7 +102,7 @@ class LeaseCache:
         asked = Lookup(idents, self._mark)
         if not batch.in_transaction:
             prefix = self._prefix
-            batch.get([prefix + str(ident) for ident in idents], asked.take)
+            batch.get([prefix + str(ident) for ident in idents], asked.take, spotty=True)
         return asked
 
     def lease(
@@ -119,7 +120,7 @@ class LeaseCache:
         named = {self.key(ident): self._mark + value for ident, value in values.items()}
         filled = {key: value for key, value in named.items() if key in lease.acquired}
         if filled:
-            script = redis.script(__file__, "lease_fill")
+            script = redis.script(__file__, "lease_fill", _FILL)
             args = [lease.token, self.ttl_ms, *filled.values()]
             redis.send_later(*script.command(list(filled), args))
 
@@ -142,7 +143,8 @@ class TaggedCache(LeaseCache):
         """Add the read of some values and of the token to a batch."""
         asked = Lookup(idents, self._mark)
         if not batch.in_transaction:
-            batch.get([self._epoch.key, *map(self.key, idents)], asked.take_tagged)
+            keys = [self._epoch.key, *map(self.key, idents)]
+            batch.get(keys, asked.take_tagged, spotty=True)
         return asked
 
     def lease(

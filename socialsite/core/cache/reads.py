@@ -33,8 +33,9 @@ class Read(Generic[T]):
 
     # Reads whose answers must not be newer than the answer of this one.
     after: Sequence["Read[Any]"] = ()
-    # Whether all cache commands were sent.
+    # Whether all cache commands were sent, and the part of the batch that has them.
     is_asked = False
+    part = 0
 
     def ask(self, batch: Batch) -> None:
         """Add the commands that read the caches."""
@@ -105,8 +106,10 @@ def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
 def _ask(read: Read[Any], batch: Batch, asked: list[Read[Any]]) -> None:
     for other in read.after:
         _ask(other, batch, asked)
+        if other.part == batch.part and other in asked:
+            batch.then()
     if not read.is_asked:
-        read.is_asked = True
+        read.is_asked, read.part = True, batch.part
         read.ask(batch)
         asked.append(read)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from operator import methodcaller
-from typing import Any
 
 from django.db.models import QuerySet
 
@@ -52,21 +51,14 @@ def _imports(user_id: int) -> "QuerySet[Import]":
 # --- Redis --------------------------------------------------------------------------------------
 def keys_of(user_id: int) -> Iterator[bytes]:
     """Yield the keys in Redis that name a person. Raises RedisDown."""
-    cursor = 0
-    while True:
-        scan: Any = methodcaller("scan", cursor, match=f"*{user_id}*", count=SCANNED)
-        cursor, keys = redis.call(scan)
-        yield from keys
-        if not cursor:
-            return
+    return redis.keys(f"*{user_id}*")
 
 
 def _erase_keys(user_id: int, limit: int) -> int:
     """Delete all keys of a person: none of them holds the truth."""
     found = list(keys_of(user_id))
-    for start in range(0, len(found), SCANNED):
-        some = found[start : start + SCANNED]
-        redis.call(methodcaller("delete", *some))
+    for key in found:
+        redis.call(methodcaller("delete", key))
     return 0  # one pass: what comes back belongs to a request that runs now
 
 

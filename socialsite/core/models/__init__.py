@@ -1,5 +1,6 @@
 """Tables that no app owns: events, requests, media, archives, imports, and the site itself."""
 
+from socialsite.core.models.caches import CacheServer
 from socialsite.core.models.days import DayCount
 from socialsite.core.models.events import Event, ScheduledRun, StreamRecord
 from socialsite.core.models.exports import Export
@@ -18,6 +19,7 @@ __all__ = [
     "Allowance",
     "Announcement",
     "AnnouncementDismissal",
+    "CacheServer",
     "DayCount",
     "Event",
     "Export",

@@ -89,31 +89,52 @@ class PendingTakes:
 
     def __init__(self, batch: redis.Batch, takes: Sequence[Take]) -> None:
         self.takes = [take for take in takes if take.budget.rate is not None]
-        self._reply: redis.Promise[list[Any]] | None = None
+        self._asked: list[tuple[Sequence[Take], redis.Promise[list[Any]]]] = []
         if self.takes:
-            arguments: list[Any] = []
-            for budget, _owner, cost in self.takes:
-                rate = budget.rate or budget.default
-                # A cost above the whole budget would never be granted.
-                arguments += [rate.capacity, rate.per_second, min(cost, rate.capacity)]
-            script = redis.script(__file__, "token_bucket")
-            self._reply = batch.add(*script.command([take.key for take in self.takes], arguments))
+            # The buckets of several servers do not know of each other.
+            groups = [[take] for take in self.takes] if redis.IS_SPREAD else [self.takes]
+            self._asked = [(group, batch.add(*_command(group))) for group in groups]
+
+    @functools.cached_property
+    def _answer(self) -> Grant:
+        grants = [_grant(group, promise) for group, promise in self._asked]
+        refused = [grant for grant in grants if not grant.allowed]
+        if not refused:
+            known = [grant for grant in grants if grant.limit is not None]
+            return min(known, key=lambda one: one.remaining / (one.limit or 1), default=FREE)
+        if len(refused) < len(grants):
+            given = [
+                group for (group, _), one in zip(self._asked, grants, strict=True) if one.allowed
+            ]
+            refund([take for group in given for take in group])
+        return max(refused, key=lambda one: one.retry_after)
 
     def grant(self) -> Grant:
         """Return the answer of the tightest bucket; without Redis every request is granted."""
-        if self._reply is None:
-            return FREE
-        try:
-            given, number, left, wait = self._reply.value
-        except redis.RedisDown:
-            return FREE
-        budget = self.takes[number - 1].budget
+        return self._answer
+
+
+def _command(takes: Sequence[Take]) -> tuple[Any, ...]:
+    arguments: list[Any] = []
+    for budget, _owner, cost in takes:
         rate = budget.rate or budget.default
-        if not given:
-            REFUSALS.labels(budget.name, "redis").inc()
-        full_after = max(0.0, (rate.capacity - float(left)) / rate.per_second)
-        remaining = max(0, math.floor(float(left)))
-        return Grant(bool(given), remaining, float(wait), rate.capacity, full_after)
+        # A cost above the whole budget would never be granted.
+        arguments += [rate.capacity, rate.per_second, min(cost, rate.capacity)]
+    return redis.script(__file__, "token_bucket").command([take.key for take in takes], arguments)
+
+
+def _grant(takes: Sequence[Take], reply: redis.Promise[list[Any]]) -> Grant:
+    try:
+        given, number, left, wait = reply.value
+    except redis.RedisDown:
+        return FREE
+    budget = takes[number - 1].budget
+    rate = budget.rate or budget.default
+    if not given:
+        REFUSALS.labels(budget.name, "redis").inc()
+    full_after = max(0.0, (rate.capacity - float(left)) / rate.per_second)
+    remaining = max(0, math.floor(float(left)))
+    return Grant(bool(given), remaining, float(wait), rate.capacity, full_after)
 
 
 def take_all(takes: Sequence[Take]) -> Grant:

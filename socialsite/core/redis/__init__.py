@@ -13,25 +13,31 @@ other command of this process, the messages are sent a moment after Redis is bac
 import contextlib
 import functools
 import hashlib
-import itertools
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import redis
+from django.conf import settings
 from django_redis import get_redis_connection
 from redis.exceptions import NoScriptError
 
 from socialsite.core import db
 from socialsite.core.redis.along import along, taken
+from socialsite.core.redis.backlog import Backlog
 from socialsite.core.redis.circuit_breaker import RedisDown, breaker
+from socialsite.core.redis.promises import Promise
+from socialsite.core.redis.splits import Split
 from socialsite.core.redis.wire import wire_of
 
+if TYPE_CHECKING:
+    from socialsite.core.redis.sharded.client import Sharded
+
 __all__ = [
+    "IS_SPREAD",
     "Batch",
     "Promise",
     "RedisDown",
@@ -44,9 +50,11 @@ __all__ = [
     "client",
     "gathered",
     "invalidate",
+    "keys",
     "publish",
     "script",
     "send_later",
+    "tag",
 ]
 
 logger = logging.getLogger(__name__)
@@ -54,93 +62,39 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LUA_DIRS = "lua"
+SCANNED = 1000
+
+
+# Whether the keys of the cache are spread over several servers, by hash slots.
+IS_SPREAD = settings.CACHE_SERVERS is not None and settings.CACHE_SERVERS.is_cluster
 
 
 @functools.cache
 def client() -> "redis.Redis":
-    """Return the client of django-redis' default cache."""
-    return cast("redis.Redis", get_redis_connection("default"))
+    """Return the client of django-redis' default cache, or that of several servers."""
+    if settings.CACHE_SERVERS is None:
+        return cast("redis.Redis", get_redis_connection("default"))
+    from socialsite.core.redis.sharded.client import Sharded
+
+    default: Any = settings.CACHES["default"]
+    options = default["OPTIONS"]["CONNECTION_POOL_KWARGS"]
+    return cast("redis.Redis", Sharded(settings.CACHE_SERVERS, options, _scripts))
 
 
-class _Backlog:
-    """Keys to delete and messages to send as soon as Redis answers.
-
-    Above LIMIT keys the whole database is flushed; messages above MESSAGES_LIMIT are dropped. Equal
-    messages are sent once.
-    """
-
-    LIMIT = 50_000
-    MESSAGES_LIMIT, MESSAGES_EACH = 10_000, 1_000
-    PAUSE_SECONDS = 0.5
-    # Subscribers reconnect later than clients: the channel layer sleeps for a second.
-    LISTENERS_SECONDS = 2.0
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._keys: set[str] = set()
-        self._messages: dict[Sequence[Any], None] = {}
-        self._thread: threading.Thread | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self._keys)
-
-    def add(self, keys: Iterable[str] = (), messages: Iterable[Sequence[Any]] = ()) -> None:
-        with self._lock:
-            self._keys.update(keys)
-            for message in messages:
-                if len(self._messages) < self.MESSAGES_LIMIT:
-                    self._messages[message] = None
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._collect, daemon=True)
-                self._thread.start()
-
-    def settle(self, connection: "redis.Redis") -> None:
-        with self._lock:
-            keys = list(self._keys)
-            if len(keys) > self.LIMIT:
-                connection.flushdb()
-            elif keys:
-                connection.delete(*keys)
-            self._keys.clear()
-
-    def clear(self) -> None:
-        """Drop everything; the thread ends by itself."""
-        with self._lock:
-            self._keys.clear()
-            self._messages.clear()
-            self._thread = None
-
-    def _collect(self) -> None:
-        while True:
-            time.sleep(self.PAUSE_SECONDS)
-            if self._is_over():
-                return
-            with contextlib.suppress(RedisDown):
-                call(lambda connection: connection.ping())
-                if self._messages:
-                    time.sleep(self.LISTENERS_SECONDS)
-                    self._send_messages()
-
-    def _is_over(self) -> bool:
-        with self._lock:
-            if self._thread is threading.current_thread() and not (self._keys or self._messages):
-                self._thread = None
-            return self._thread is not threading.current_thread()
-
-    def _send_messages(self) -> None:
-        while some := list(itertools.islice(self._messages, self.MESSAGES_EACH)):
-            call(functools.partial(_replies, commands=some))
-            with self._lock:
-                for message in some:
-                    self._messages.pop(message, None)
+def tag(ident: int) -> str:
+    """Return an id as a part of keys that one script changes together: they need one slot."""
+    return f"{{{ident}}}" if IS_SPREAD else str(ident)
 
 
-backlog = _Backlog()
+backlog = Backlog(lambda function: call(function), lambda messages: _replies_of(messages))
 
 
 def invalidate(keys: Sequence[str]) -> None:
     """Delete keys that a commit made outdated; if Redis is down, later. Never raises."""
     if not keys:
+        return
+    if settings.CACHE_SERVERS is not None:
+        cast("Sharded", client()).delete_everywhere(keys)
         return
     try:
         call(lambda connection: connection.delete(*keys))
@@ -154,10 +108,31 @@ def publish(messages: Sequence[Sequence[Any]]) -> None:
     if not messages:
         return
     try:
-        call(functools.partial(_replies, commands=messages))
-    except RedisDown as error:
+        replies = _replies_of(messages)
+        error: Any = next((one for one in replies if isinstance(one, redis.ConnectionError)), None)
+    except RedisDown as reason:
+        error = reason
+    if error is not None:
         logger.warning("%d messages are sent when Redis is back: %s", len(messages), error)
         backlog.add(messages=messages)
+
+
+def keys(pattern: str) -> Iterator[bytes]:
+    """Yield all keys like a pattern, on all servers. Raises RedisDown."""
+    for connection in call(_masters):
+        cursor: Any = 0
+        while True:
+            scan = functools.partial(connection.scan, cursor, match=pattern, count=SCANNED)
+            cursor, some = call(lambda _connection, scan=scan: scan())  # type: ignore[misc]
+            yield from (key if isinstance(key, bytes) else key.encode() for key in some)
+            if not cursor:
+                break
+
+
+def _masters(connection: "redis.Redis") -> "list[redis.Redis]":
+    if settings.CACHE_SERVERS is None:
+        return [connection]
+    return [*cast("Sharded", connection).masters()]
 
 
 _is_bypassed: ContextVar[bool] = ContextVar("is_bypassed", default=False)
@@ -177,6 +152,11 @@ def call(function: Callable[["redis.Redis"], T]) -> T:
     """Run a function on the client; RedisDown instead of any Redis error."""
     if _is_bypassed.get():
         raise RedisDown("bypassed")
+    if settings.CACHE_SERVERS is not None:  # each server has its own breaker, and no backlog
+        try:
+            return function(client())
+        except redis.RedisError as error:
+            raise RedisDown(str(error)) from error
     breaker.check()
     try:
         connection = client()
@@ -233,32 +213,6 @@ def _send_unasked(commands: Sequence[Sequence[Any]]) -> None:
         call(functools.partial(_post, commands=commands))
 
 
-class Promise(Generic[T]):
-    """The value of one read of a Batch, available after the batch has run."""
-
-    __slots__ = ("_ready", "_value")
-
-    def __init__(self) -> None:
-        self._ready = False
-        self._value: T | None = None
-
-    def set(self, value: T) -> None:
-        """Store the value."""
-        self._value, self._ready = value, True
-
-    @property
-    def value(self) -> T:
-        """The value; RedisDown when the batch did not get it."""
-        if not self._ready:
-            raise RedisDown("no answer")
-        return cast("T", self._value)
-
-    @property
-    def known(self) -> T | None:
-        """The value; None when the batch did not get it."""
-        return self._value
-
-
 class Batch:
     """Commands of several apps, sent in one round trip.
 
@@ -271,16 +225,26 @@ class Batch:
         self._gets: list[tuple[Promise[Any], int, Callable[[Any], Any]]] = []
         self._commands: list[Sequence[Any]] = []
         self._promises: list[tuple[Promise[Any], Callable[[Any], Any] | None]] = []
+        # On several servers: how many parts end before the current one, and what runs before it.
+        self.part = 0
+        self._earlier: list[Batch] = []
 
     @functools.cached_property
     def in_transaction(self) -> bool:
         """Whether a transaction is open: it must not read caches, which ignore its writes."""
         return db.in_transaction()
 
-    def get(self, keys: Sequence[str], read: Callable[[list[bytes | None]], T]) -> Promise[T]:
-        """Read the strings of some keys; None for a missing key or another type."""
+    def get(
+        self, keys: Sequence[str], read: Callable[[list[bytes | None]], T], *, spotty: bool = False
+    ) -> Promise[T]:
+        """Read the strings of some keys; None for a missing key or another type.
+
+        If only some servers answer, a `spotty` read takes the keys of the others for missing.
+        """
         promise: Promise[T] = Promise()
         self._keys += keys
+        if IS_SPREAD:
+            read = _spotty(read) if spotty else _whole(read)
         self._gets.append((promise, len(keys), read))
         return promise
 
@@ -291,11 +255,26 @@ class Batch:
         self._promises.append((promise, read))
         return promise
 
+    def then(self) -> None:
+        """Run what is added from now on after all that was added before.
+
+        One server runs commands in their order anyway; for several it is one round trip more.
+        """
+        if IS_SPREAD and (self._keys or self._commands):
+            earlier = Batch()
+            earlier._keys, earlier._gets, self._keys, self._gets = self._keys, self._gets, [], []
+            earlier._commands, earlier._promises = self._commands, self._promises
+            self._commands, self._promises = [], []
+            self._earlier.append(earlier)
+            self.part += 1
+
     def run(self) -> None:
         """Send the commands added since the last run; never raises RedisDown."""
         join = taken() if self._keys or self._commands else None
         receive = join(self) if join else None
-        self._run()
+        earlier, self._earlier = self._earlier, []
+        for part in (*earlier, self):
+            part._run()
         if receive:
             receive()
 
@@ -312,8 +291,11 @@ class Batch:
             return
         if keys:
             values, start = replies.pop(0), 0
+            if isinstance(values, Exception):
+                gets = []
             for got, count, pick in gets:
-                got.set(pick(values[start : start + count]))
+                with contextlib.suppress(RedisDown):
+                    got.set(pick(values[start : start + count]))
                 start += count
         for (promise, read), reply in zip(promises, replies, strict=True):
             if not isinstance(reply, Exception):
@@ -340,6 +322,26 @@ def _replies(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> li
     return wire_of(connection.connection_pool).ask(commands)
 
 
+def _replies_of(commands: Sequence[Sequence[Any]]) -> list[Any]:
+    return call(functools.partial(_replies, commands=commands))
+
+
+def _whole(read: Callable[[list[bytes | None]], T]) -> Callable[[list[Any]], T]:
+    """Let a read fail if one of its values is an error."""
+
+    def strict(values: list[Any]) -> T:
+        if any(isinstance(one, Exception) for one in values):
+            raise RedisDown("a server does not answer")
+        return read(values)
+
+    return strict
+
+
+def _spotty(read: Callable[[list[bytes | None]], T]) -> Callable[[list[Any]], T]:
+    """Let a read take values that are errors for missing."""
+    return lambda values: read([None if isinstance(one, Exception) else one for one in values])
+
+
 def _settle(connection: "redis.Redis") -> None:
     """Read the replies of posted commands; send those again whose script was not loaded.
 
@@ -360,26 +362,30 @@ def _settle(connection: "redis.Redis") -> None:
 
 
 @functools.cache
-def script(module_file: str, name: str) -> "Script":
-    """Return the Lua script `lua/<name>.lua` beside a module (pass its `__file__`)."""
-    return Script(Path(module_file).parent / LUA_DIRS / f"{name}.lua")
+def script(module_file: str, name: str, split: Split | None = None) -> "Script":
+    """Return the Lua script `lua/<name>.lua` beside a module (pass its `__file__`).
+
+    With several keys that are not of one `tag` it needs a `split`, for several servers.
+    """
+    return Script(Path(module_file).parent / LUA_DIRS / f"{name}.lua", split)
 
 
-_scripts: list["Script"] = []
+# By their SHA.
+_scripts: dict[str, "Script"] = {}
 
 
 def _load_scripts(connection: "redis.Redis") -> None:
-    for one in _scripts:
+    for one in _scripts.values():
         connection.script_load(one.text)
 
 
 class Script:
     """A Lua script kept in a file, run by its SHA with a fallback to its text."""
 
-    def __init__(self, path: Path) -> None:
-        self.text = path.read_text()
-        self._sha = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
-        _scripts.append(self)
+    def __init__(self, path: Path, split: Split | None = None) -> None:
+        self.text, self.split = path.read_text(), split
+        self.sha = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+        _scripts[self.sha] = self
 
     def __call__(self, keys: Sequence[str], args: Sequence[Any]) -> Any:
         """Run it now; RedisDown when Redis does not answer."""
@@ -391,4 +397,4 @@ class Script:
 
     def command(self, keys: Sequence[str], args: Sequence[Any]) -> tuple[Any, ...]:
         """Return the script as a command for a Batch, which loads missing scripts."""
-        return ("EVALSHA", self._sha, len(keys), *keys, *args)
+        return ("EVALSHA", self.sha, len(keys), *keys, *args)

@@ -19,6 +19,11 @@ class Breaker:
         self._lock = threading.Lock()
         self._open_until = 0.0
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the last call succeeded."""
+        return not self._open_until
+
     def check(self) -> None:
         if not self._open_until:
             return

@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import hiredis
@@ -55,16 +56,25 @@ class Wire:
     def _send(self, commands: Sequence[Sequence[Any]]) -> None:
         """Send; an idle connection is checked first, because Redis may have closed it."""
         packed = [hiredis.pack_command(tuple(command)) for command in commands]
+        self._prepare()
+        self._is_awaiting = True
+        self._connection.send_packed_command([b"".join(packed)])
+
+    def _prepare(self) -> None:
+        """Connect, unless there is a connection on which nothing is left to read."""
         now = time.monotonic()
         if self._is_awaiting:  # nobody reads those replies any more
             self._connection.disconnect()
         if not self._connection.is_connected:
-            self._connection.connect()
+            self._connect()
         elif now - self._used > self.IDLE_SECONDS and not self._is_quiet():
             self._connection.disconnect()
-            self._connection.connect()
-        self._used, self._is_awaiting = now, True
-        self._connection.send_packed_command([b"".join(packed)])
+            self._connect()
+        self._used = now
+
+    def _connect(self) -> None:
+        self._connection.connect()
+        self._is_awaiting = False
 
     def _is_quiet(self) -> bool:
         try:
@@ -74,15 +84,18 @@ class Wire:
 
 
 class _Local(threading.local):
-    wire: Wire | None = None
+    wire: Any = None
 
 
 _local = _Local()
 
 
-def wire_of(pool: Any) -> Wire:
-    """Return this thread's wire; a fork must not use its parent's."""
+def wire_of(pool: Any) -> Any:
+    """Return this thread's wire; a fork must not use its parent's.
+
+    The pool of several servers makes its own kind.
+    """
     wire = _local.wire
     if wire is None or wire.pool is not pool or wire.process != os.getpid():
-        wire = _local.wire = Wire(pool)
+        wire = _local.wire = getattr(pool, "make_wire", partial(Wire, pool))()
     return wire

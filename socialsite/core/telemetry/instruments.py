@@ -69,6 +69,10 @@ REDIS_FAILURES = _counter(
     "socialsite_redis_failures_total", "calls of Redis without an answer", "reason"
 )
 
+CACHE_SERVERS_DISTRUSTED = _counter(
+    "socialsite_cache_servers_distrusted_total", "writes that distrusted a server of the cache"
+)
+
 REFUSALS = _counter(
     "socialsite_rate_limit_refusals_total", "refusals by a budget", "budget", "counted_in"
 )

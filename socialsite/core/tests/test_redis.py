@@ -18,6 +18,7 @@ from redis import asyncio as aioredis
 
 from socialsite.core import redis
 from socialsite.core.redis import Promise, circuit_breaker, wire
+from socialsite.core.redis import backlog as backlogs
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.embedded
@@ -265,7 +266,7 @@ def test_the_backlog_thread_ends_without_commands_after_a_clear(round_trips, mon
         sleeps.set()
         assert cleared.wait(60)
 
-    monkeypatch.setattr(redis, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    monkeypatch.setattr(backlogs, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     redis.backlog.add(["a"])
     thread = redis.backlog._thread
     assert sleeps.wait(60)

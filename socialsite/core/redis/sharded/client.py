@@ -1,0 +1,116 @@
+"""redis-py's methods for single commands on several servers, and deletions that count."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.commands import CoreCommands
+from redis.retry import Retry
+
+from socialsite.core.cache_servers import CacheServers
+from socialsite.core.redis.sharded import trust
+from socialsite.core.redis.sharded.topology import Address, Cluster, Master, replication_of
+from socialsite.core.redis.sharded.wires import Script, Servers, ShardedWire
+from socialsite.core.redis.wire import wire_of
+
+# The thread of `trust` asks servers that may be slow or away.
+THREAD_SECONDS = 0.5
+
+
+class Sharded(CoreCommands):
+    """A client of the cache on several servers."""
+
+    _event_dispatcher: Any = None  # for redis-py: nobody listens
+
+    def __init__(
+        self, servers: CacheServers, options: dict[str, Any], scripts: Mapping[str, Script]
+    ) -> None:
+        self._patient: dict[str, Any] = {
+            "socket_timeout": THREAD_SECONDS,
+            "socket_connect_timeout": THREAD_SECONDS,
+            "retry": Retry(NoBackoff(), 0),
+            "protocol": 2,
+            "decode_responses": True,
+        }
+        self._password = servers.password
+        self._connections: dict[Address, redis.Redis] = {}
+        self.topology = (
+            Cluster(servers, self.connect) if servers.is_cluster else Master(servers, self._patient)
+        )
+        self.trust = trust.Trust(self.topology, self.connect)
+        self.connection_pool = Servers(
+            self.topology,
+            self.trust,
+            {**options, "password": servers.password},
+            scripts,
+        )
+        self._parsers: Any = redis.Redis(protocol=2).response_callbacks
+
+    def connect(self, address: Address) -> redis.Redis:
+        """Return a client of one server, for questions about the server itself."""
+        if address not in self._connections:
+            self._connections[address] = redis.Redis(
+                host=address.host, port=address.port, password=self._password, **self._patient
+            )
+        return self._connections[address]
+
+    @property
+    def _wire(self) -> ShardedWire:
+        wire: ShardedWire = wire_of(self.connection_pool)
+        return wire
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        """Run one command on the server of its key. Raises RedisError."""
+        (reply,) = self._wire.ask([args])
+        if isinstance(reply, Exception):
+            raise reply
+        options.pop("keys", None)
+        parse = self._parsers.get(args[0])
+        return reply if parse is None else parse(reply, **options)
+
+    # --- all servers ----------------------------------------------------------------------------
+    def masters(self) -> Iterator[redis.Redis]:
+        """Yield a client of each master."""
+        if not self.topology.masters():
+            self.topology.refresh()
+        for address in self.topology.masters():
+            yield self.connect(address)
+
+    def flushdb(self, asynchronous: bool = False, **_options: Any) -> Any:
+        """Empty all servers."""
+        for one in self.masters():
+            one.flushall(asynchronous=asynchronous)
+        return True
+
+    def dbsize(self, **_options: Any) -> Any:
+        """Return the number of keys on all servers."""
+        return sum(int(one.dbsize()) for one in self.masters())
+
+    def is_trusted(self) -> bool:
+        """Return whether this process may use all masters now."""
+        addresses, allowed = self.topology.masters(), self.trust.allowed()
+        try:
+            found = {replication_of(self.connect(one)).replid for one in addresses}
+        except redis.RedisError:
+            return False
+        return bool(found) and found <= allowed
+
+    # --- deletions ------------------------------------------------------------------------------
+    def delete_everywhere(self, keys: Sequence[str]) -> None:
+        """Delete keys that a commit made outdated; when it returns, no process reads them.
+
+        Servers that could not be reached, or may have been replaced, are distrusted. Call it after
+        the commit. Never raises.
+        """
+        replies = self._wire.ask([("DEL", key) for key in keys])
+        known, places = self.connection_pool.replids, self.topology
+        reached: set[Address | None] = set()
+        missed: set[Address | None] = set()
+        for key, reply in zip(keys, replies, strict=True):
+            (missed if isinstance(reply, Exception) else reached).add(places.address_of(key))
+        done = {known.get(address, "") for address in reached if address}
+        if not missed and done <= self.trust.allowed():
+            return
+        others = {known.get(one, "") for one in places.masters() if one not in missed}
+        trust.settle(done, is_complete=not missed, keep=done | others)

@@ -1,0 +1,150 @@
+"""Which server has which keys now: slots of a cluster, or the one master that Sentinels name.
+
+Only the thread of `trust` refreshes it; a request learns of a moved slot from the server's answer.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import redis
+from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
+from redis.sentinel import Sentinel
+
+from socialsite.core.cache_servers import CacheServers
+
+logger = logging.getLogger(__name__)
+
+
+class Address(NamedTuple):
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+
+class Replication(NamedTuple):
+    """What a server says of itself."""
+
+    is_master: bool
+    # Changes when a replica becomes a master, and when a server starts.
+    replid: str
+
+
+# Connects to an address, with short time-outs.
+Connect = Callable[[Address], "redis.Redis"]
+
+
+def replication_of(connection: "redis.Redis") -> Replication:
+    """Ask a server for its role and id."""
+    return replication(connection.info("replication"))
+
+
+def replication(info: Any) -> Replication:
+    """Return the role and the id of a reply to INFO."""
+    return Replication(info["role"] == "master", info["master_replid"])
+
+
+class Master:
+    """One master, replaced by Sentinels."""
+
+    is_split = False
+
+    def __init__(self, servers: CacheServers, options: dict[str, Any]) -> None:
+        places = [*servers.addresses]
+        passwords: list[str | None] = [None]
+        if servers.password:
+            passwords.insert(0, servers.password)
+        self._name = servers.master or ""
+        # Sentinels may have the servers' password, or none.
+        make: Any = Sentinel
+        self._sentinels = [
+            make(places, sentinel_kwargs={**options, "password": word}) for word in passwords
+        ]
+        self._address: Address | None = None
+
+    def address_of(self, _key: object) -> Address | None:
+        """Return the master's address; None while no Sentinel answered."""
+        return self._address
+
+    def masters(self) -> list[Address]:
+        """Return the master's address, if it is known."""
+        return [self._address] if self._address else []
+
+    def refresh(self) -> None:
+        """Ask the Sentinels."""
+        for sentinel in self._sentinels:
+            try:
+                self._address = Address(*sentinel.discover_master(self._name))
+                return
+            except redis.RedisError as error:
+                logger.info("no Sentinel names the master: %s", error)
+
+    def moved(self, _key: object, _to: Address) -> None:
+        """Only keys of a cluster move."""
+
+
+class Cluster:
+    """The slots of a cluster and their masters."""
+
+    is_split = True
+
+    def __init__(self, servers: CacheServers, connect: Connect) -> None:
+        self._known = {Address(*one) for one in servers.addresses}
+        self._connect = connect
+        self._slots: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
+
+    def address_of(self, key: str | bytes) -> Address | None:
+        """Return the master of a key; None if nobody has its slot."""
+        return self._slots[_slot(key)]
+
+    def masters(self) -> list[Address]:
+        """Return the masters that have slots."""
+        return [*{one: None for one in self._slots if one}]
+
+    def refresh(self) -> None:
+        """Ask all nodes, and believe the one with the newest epoch."""
+        best, newest = None, -1
+        for address in sorted(self._known):
+            try:
+                epoch, slots = self._ask(address)
+            except redis.RedisError as error:
+                logger.info("the node %s:%d does not answer: %s", *address, error)
+                continue
+            if epoch > newest:
+                best, newest = slots, epoch
+        if best is not None:
+            self._slots = best
+
+    def _ask(self, address: Address) -> tuple[int, list[Address | None]]:
+        connection: Any = self._connect(address)
+        info: Any = connection.execute_command("CLUSTER INFO")
+        state = info if isinstance(info, dict) else fields_of(info)
+        ranges: Any = connection.execute_command("CLUSTER SLOTS")
+        slots: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
+        for first, last, *some in ranges:
+            # The master comes first. A node that does not know its host is the one that was asked.
+            nodes = [Address(host or address.host, port) for host, port, *_ in some]
+            self._known.update(nodes)
+            slots[first : last + 1] = [nodes[0]] * (last - first + 1)
+        # A node that does not see the majority may know less than another of the same epoch.
+        is_ok = state.get("cluster_state") == "ok"
+        return 2 * int(state["cluster_current_epoch"]) + is_ok, slots
+
+    def moved(self, key: str | bytes, to: Address) -> None:
+        """Remember where a server says that a key is."""
+        self._known.add(to)
+        self._slots[_slot(key)] = to
+
+
+Topology = Master | Cluster
+
+
+def _slot(key: str | bytes) -> int:
+    return key_slot(key.encode() if isinstance(key, str) else key)
+
+
+def fields_of(text: Any) -> dict[str, str]:
+    """Return the fields of a reply to INFO."""
+    lines = (text.decode() if isinstance(text, bytes) else str(text)).split("\r\n")
+    return dict(line.split(":", 1) for line in lines if ":" in line)

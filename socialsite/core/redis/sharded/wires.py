@@ -1,0 +1,358 @@
+"""A thread's connections to the servers of the cache: a batch goes to all of them at once.
+
+A server that fails, or is not trusted, spoils only the commands of its keys: each has its error as
+its reply. Commands that must not wait for trust are in `ALWAYS`.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import redis
+from redis.exceptions import AskError, ClusterDownError, MovedError, NoScriptError
+
+from socialsite.core.redis.circuit_breaker import Breaker, RedisDown
+from socialsite.core.redis.sharded.topology import Address, Topology, fields_of, replication
+from socialsite.core.redis.sharded.trust import Trust
+from socialsite.core.redis.splits import ANY_SERVER, Command, Split, key_of, parts_of
+from socialsite.core.redis.wire import Wire
+
+# To delete is right on every server. A message is no data.
+ALWAYS = ("DEL", *ANY_SERVER)
+# A command follows a moved slot so many times.
+ROUNDS = 4
+
+
+Numbers = Sequence[int]
+Replies = list[Any]
+Join = Callable[[Sequence[Any]], Any]
+
+
+class Untrusted(redis.RedisError):
+    """The server may have what was deleted elsewhere."""
+
+
+class Unreachable(redis.RedisError):
+    """No server has this key now, or the server did not answer a moment ago."""
+
+
+class NodeWire(Wire):
+    """A connection to one server, which knows the server's id."""
+
+    VERIFY_SECONDS = 0.5
+
+    def __init__(self, servers: "Servers", address: Address) -> None:
+        super().__init__(servers.pool(address))
+        self._servers, self._address = servers, address
+        self.replid = ""
+        self._verified = 0.0
+
+    def begin(self, trusted: frozenset[str]) -> bool:
+        """Settle what was posted, connect if necessary; return whether the server is trusted.
+
+        The id of a server that is not trusted is asked for again, since it may have a new one.
+        """
+        self._settle()
+        self._prepare()
+        is_old = time.monotonic() - self._verified > self.VERIFY_SECONDS
+        if self.replid not in trusted and is_old:
+            self._verify()
+        return self.replid in trusted
+
+    def send(self, commands: Sequence[Command]) -> None:
+        """Send commands whose replies are read next."""
+        self._send(commands)
+
+    def read_all(self, commands: Sequence[Command]) -> list[Any]:
+        """Return the replies of commands that were sent; missing scripts are loaded."""
+        found = self.read(len(commands))
+        unknown = [n for n, reply in enumerate(found) if isinstance(reply, NoScriptError)]
+        if unknown:  # a new or emptied server
+            self.load_scripts()
+            again = self.ask([commands[n] for n in unknown])
+            for number, reply in zip(unknown, again, strict=True):
+                found[number] = reply
+        return found
+
+    def load_scripts(self) -> None:
+        """Load all scripts."""
+        self.ask([("SCRIPT", "LOAD", one.text) for one in self._servers.scripts.values()])
+
+    def _settle(self) -> None:
+        """Read the replies of posted commands: a thread's reads run after its earlier writes."""
+        if not self.posted:
+            return
+        posted, self.posted = self.posted, ()
+        with suppress(redis.ConnectionError, redis.TimeoutError):  # then there are none
+            self.read_all(posted)
+
+    def _connect(self) -> None:
+        super()._connect()
+        self._used = time.monotonic()
+        self._verify()
+
+    def _verify(self) -> None:
+        self._verified = time.monotonic()
+        (reply,) = self.ask([("INFO", "replication")])
+        if isinstance(reply, Exception):
+            raise reply
+        self.replid = replication(fields_of(reply)).replid
+        self._servers.replids[self._address] = self.replid
+
+
+class Script(Protocol):
+    """A Lua script of the site."""
+
+    text: str
+    sha: str
+    split: Split | None
+
+
+class Servers:
+    """What all threads of a process share; in place of the pool of a client of one server."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        trust: Trust,
+        connection_kwargs: dict[str, Any],
+        scripts: Mapping[str, Script],
+    ) -> None:
+        self.topology, self.trust, self.scripts = topology, trust, scripts
+        self.connection_kwargs = connection_kwargs  # as that of a pool
+        self._lock = threading.Lock()
+        self._pools: dict[Address, Any] = {}
+        self._breakers: dict[Address, Breaker] = {}
+        # The id of each server, when a thread asked for it last.
+        self.replids: dict[Address, str] = {}
+
+    def split_of(self, sha: str) -> Split | None:
+        """Return how the script with a SHA is split."""
+        return self.scripts[sha].split if sha in self.scripts else None
+
+    def any_server(self) -> Address | None:
+        """Return a server that answered last; None if there is none."""
+        masters = self.topology.masters()
+        return next((one for one in masters if self.breaker(one).is_closed), None)
+
+    def make_wire(self) -> "ShardedWire":
+        """Return the wire of a thread (`core.redis.wire.wire_of`)."""
+        return ShardedWire(self)
+
+    def pool(self, address: Address) -> Any:
+        """Return the pool of one server."""
+        with self._lock:
+            if address not in self._pools:
+                options = {**self.connection_kwargs, "host": address.host, "port": address.port}
+                self._pools[address] = redis.ConnectionPool(**options)
+                self._breakers[address] = Breaker()
+            return self._pools[address]
+
+    def breaker(self, address: Address) -> Breaker:
+        """Return the circuit breaker of one server."""
+        self.pool(address)
+        return self._breakers[address]
+
+
+class ShardedWire:
+    """A thread's wires to all servers, used like a `Wire` to one."""
+
+    posted: Sequence[Command] = ()  # each wire has its own
+
+    def __init__(self, servers: Servers) -> None:
+        self.pool, self.process = servers, os.getpid()
+        self._nodes: dict[Address, NodeWire] = {}
+
+    def ask(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands, each to the server of its key; return their replies."""
+        if not self.pool.topology.is_split:
+            return self._replies(commands)
+        flat: list[Command] = []
+        joins: list[tuple[int, Join | None]] = []
+        for command in commands:
+            parts = parts_of(command, self.pool.split_of)
+            if parts is None:
+                flat.append(command)
+                joins.append((1, None))
+            else:
+                flat += parts.commands
+                joins.append((len(parts.commands), parts.join))
+        return [*_joined(self._replies(flat), joins, commands)]
+
+    def post(self, commands: Sequence[Command]) -> None:
+        """Send commands without waiting; a server that fails or is not trusted gets none."""
+        trusted = self.pool.trust.allowed()
+        flat: list[Command] = []
+        for command in commands:
+            split = self.pool.topology.is_split
+            parts = parts_of(command, self.pool.split_of) if split else None
+            flat += [command] if parts is None else parts.commands
+        for address, numbers in self._by_server(flat).items():
+            some = [flat[number] for number in numbers]
+
+            def send(wire: NodeWire, some: Sequence[Command] = some) -> None:
+                if wire.begin(trusted):
+                    wire.post(some)
+
+            if address is not None:
+                self._at(address, send)
+
+    def _by_server(self, commands: Sequence[Command]) -> dict[Address | None, list[int]]:
+        """Return the numbers of the commands for each server."""
+        address_of = self.pool.topology.address_of
+        found: dict[Address | None, list[int]] = {}
+        for number, command in enumerate(commands):
+            key = key_of(command)
+            address = self.pool.any_server() if key is None else address_of(key)
+            found.setdefault(address, []).append(number)
+        return found
+
+    def _replies(self, commands: Sequence[Command]) -> list[Any]:
+        """Return a reply or an error for each command, which concerns one server."""
+        replies: list[Any] = [None] * len(commands)
+        pending = self._by_server(commands)
+        for _ in range(ROUNDS):
+            self._round(commands, pending, replies)
+            moving = [n for some in pending.values() for n in some if _moves(replies[n])]
+            pending = {}
+            asking: dict[Address, list[int]] = {}
+            for number in moving:
+                reply = replies[number]
+                to = Address(reply.host, reply.port)
+                if isinstance(reply, MovedError):
+                    self.pool.topology.moved(key_of(commands[number]), to)
+                    pending.setdefault(to, []).append(number)
+                else:
+                    asking.setdefault(to, []).append(number)
+            for to, numbers in asking.items():
+                self._ask_there(to, numbers, commands, replies)
+            if not pending:
+                break
+        return replies
+
+    def _round(
+        self,
+        commands: Sequence[Command],
+        pending: Mapping[Address | None, Numbers],
+        replies: Replies,
+    ) -> None:
+        """Send to all servers, then read from all."""
+        trusted = self.pool.trust.allowed()
+        sent: list[tuple[Address, Numbers]] = []
+        for address, numbers in pending.items():
+            if address is None:
+                self.pool.trust.want()
+                _set(replies, numbers, Unreachable("no server has the slot"))
+            elif going := self._send(address, numbers, commands, replies, trusted):
+                sent.append((address, going))
+        for address, numbers in sent:
+            self._read(address, numbers, commands, replies)
+
+    def _send(
+        self,
+        address: Address,
+        numbers: Numbers,
+        commands: Sequence[Command],
+        replies: Replies,
+        trusted: frozenset[str],
+    ) -> Numbers:
+        """Send what the server may get, and return its numbers; the others get their error."""
+        going = numbers
+
+        def send(wire: NodeWire) -> None:
+            nonlocal going
+            if not wire.begin(trusted):
+                self.pool.trust.want()
+                _set(replies, numbers, Untrusted("the server is not trusted"))
+                going = [n for n in numbers if commands[n][0] in ALWAYS]
+            if going:
+                wire.send([commands[n] for n in going])
+
+        error = self._at(address, send)
+        if error is None:
+            return going
+        _set(replies, numbers, error)
+        return ()
+
+    def _read(
+        self, address: Address, numbers: Numbers, commands: Sequence[Command], replies: Replies
+    ) -> None:
+        sent = [commands[n] for n in numbers]
+
+        def read(wire: NodeWire) -> None:
+            for number, reply in zip(numbers, wire.read_all(sent), strict=True):
+                replies[number] = reply
+                if isinstance(reply, ClusterDownError):
+                    self.pool.trust.want()
+
+        error = self._at(address, read)
+        if error is not None:
+            _set(replies, numbers, error)
+
+    def _ask_there(
+        self, address: Address, numbers: Numbers, commands: Sequence[Command], replies: Replies
+    ) -> None:
+        """Ask the server to which a slot is just moving: it answers only after ASKING."""
+        trusted = self.pool.trust.allowed()
+
+        def ask(wire: NodeWire) -> None:
+            is_trusted = wire.begin(trusted)
+            for number in numbers:
+                if not is_trusted and commands[number][0] not in ALWAYS:
+                    replies[number] = Untrusted("the server is not trusted")
+                    continue
+                for _ in range(2):
+                    _, replies[number] = wire.ask([("ASKING",), commands[number]])
+                    if not isinstance(replies[number], NoScriptError):
+                        break
+                    wire.load_scripts()
+
+        error = self._at(address, ask)
+        if error is not None:
+            _set(replies, numbers, error)
+
+    def _at(self, address: Address, function: Callable[[NodeWire], object]) -> Exception | None:
+        """Run a function on the wire to a server; return the error if it failed."""
+        breaker = self.pool.breaker(address)
+        try:
+            breaker.check()
+            wire = self._nodes.get(address)
+            if wire is None:
+                wire = self._nodes[address] = NodeWire(self.pool, address)
+            function(wire)
+        except RedisDown as error:
+            self.pool.trust.want()
+            return Unreachable(str(error))
+        except redis.RedisError as error:
+            breaker.trip()
+            self.pool.trust.want()
+            return error
+        breaker.reset()
+        return None
+
+
+def _set(replies: Replies, numbers: Numbers, value: Exception) -> None:
+    for number in numbers:
+        replies[number] = value
+
+
+def _moves(reply: Any) -> bool:
+    return isinstance(reply, AskError)  # or MovedError, which is one
+
+
+def _joined(
+    replies: Sequence[Any], joins: Sequence[tuple[int, Join | None]], commands: Sequence[Command]
+) -> Iterator[Any]:
+    """Yield one reply for each command; the errors of single keys of a MGET stay in its list."""
+    start = 0
+    for (count, join), command in zip(joins, commands, strict=True):
+        some = replies[start : start + count]
+        failed = next((one for one in some if isinstance(one, Exception)), None)
+        if join is None or (failed is not None and command[0] != "MGET"):
+            yield failed if failed is not None else some[0]
+        else:
+            yield join(some)
+        start += count
