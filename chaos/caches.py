@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import sys
 import tempfile
 import threading
@@ -47,6 +48,8 @@ ENV = {
 CALM_SECONDS, AFTER_SECONDS = 8.0, 10.0
 READ_SECONDS, SAMPLE_SECONDS = 0.1, 0.5
 EVENTS_SECONDS = 120
+# So many keys a request finds once the caches are filled.
+WARM_HITS, WARM_SECONDS = 5.0, 60
 # The cache is used as before if requests find this part of the keys that they find without faults.
 USED = 0.7
 EVENTS = "from socialsite.core.models import Event; print('events', Event.objects.count())"
@@ -104,6 +107,14 @@ class Trial:
             self._stop.set()
             for thread in self._threads:
                 thread.join()
+
+    def warm_up(self) -> None:
+        """Wait until the cache is used: a trial without it would show nothing."""
+        if not wait(
+            lambda: self._share(time.monotonic() - 2, time.monotonic()) > WARM_HITS,
+            seconds=WARM_SECONDS,
+        ):
+            self.wrong.append("the cache is not used")
 
     def round(self, kind: str) -> None:
         """Let something fail, and compare everything after it."""
@@ -195,7 +206,9 @@ class Trial:
 def main() -> int:
     """Run the rounds and report them."""
     options = harness.arguments(
-        "The caches fail.", {"--rounds": 5, "--couples": 3}, {"--kind": "cluster", "--faults": ""}
+        "The caches fail.",
+        {"--rounds": 5, "--couples": 3},
+        {"--kind": "cluster", "--faults": "", "--logs": ""},
     )
     if options.kind not in cache_servers.KINDS:
         print(f"--kind is one of {list(cache_servers.KINDS)}")
@@ -215,10 +228,17 @@ def main() -> int:
         trial = Trial(site, caches, options.couples, options.seed)
         faults = options.faults.split(",") if options.faults else [*caches.faults]
         with trial.running():
+            trial.warm_up()
             for turn in range(options.rounds):
                 trial.round(faults[turn % len(faults)])
         trial.judge()
+        if options.logs:  # of the site's processes
+            shutil.copytree(folder, options.logs, ignore=_no_logs, dirs_exist_ok=True)
     return report(trial)
+
+
+def _no_logs(_folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if not name.endswith(".log")]
 
 
 def report(trial: Trial) -> int:
