@@ -1,7 +1,8 @@
 """Machines of a trial as network namespaces with two links each, which can be cut.
 
 `front` leads to this machine, where clients and proxies are; `back` leads to the other machines
-only. A link that is cut loses every packet without notice, as a broken network does.
+only. A link that is cut loses every packet without notice, as a broken network does. So does the
+way from one machine to one other machine that is parted from it.
 """
 
 import contextlib
@@ -15,6 +16,8 @@ from typing import Literal, Self
 Link = Literal["front", "back"]
 LINKS: tuple[Link, ...] = ("front", "back")
 TOOLS = ("ip", "nsenter")
+# A hardware address that no machine has.
+NOBODY = "02:00:00:00:00:01"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,15 @@ class Links:
         """Let a link work again."""
         port = self._port(number, link)
         _ip("link", "set", port, "master", self._name, switch=self._switch(link))
+
+    def part(self, number: int, other: Host) -> None:
+        """Let a machine, counted from 0, lose everything that it sends to another one in front."""
+        neighbour = ("replace", other.front, "lladdr", NOBODY, "nud", "permanent")
+        _ip("neigh", *neighbour, "dev", "front", switch=self.hosts[number].namespace)
+
+    def rejoin(self, number: int, other: Host) -> None:
+        """Let a machine reach another one again."""
+        _ip("neigh", "delete", other.front, "dev", "front", switch=self.hosts[number].namespace)
 
     def _make(self) -> None:
         """Make a switch for each link, `back` in a namespace of its own, and the machines."""
