@@ -17,6 +17,7 @@ from socialsite.core.media.media_settings import MediaSettings
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
+from socialsite.core.runtime.broker_settings import BrokerSettings
 from socialsite.core.runtime.metrics_settings import MetricsSettings
 from socialsite.core.runtime.replica_settings import ReplicaSettings
 from socialsite.core.runtime.stream_settings import StreamSettings, is_same_server
@@ -27,7 +28,7 @@ CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 DEMO_PUSH_ALL_MAX = 100
 
 
-class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings):
+class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings, BrokerSettings):
     """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
@@ -35,9 +36,6 @@ class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings):
     DATABASE_URL: str = Field("", description="mysql://user:password@host:port/name; empty: SQLite")
     REDIS_URL: str = Field(
         "", description="cache Redis, redis:// or by its socket unix://; empty: in the process"
-    )
-    BROKER_URL: str = Field(
-        "", description="Celery broker; empty: REDIS_URL, or inside the process"
     )
     SECRET_KEY: str = Field("", description="Django's key; empty: generated and stored in DATA_DIR")
     SECRET_KEY_FALLBACKS: Annotated[list[str], NoDecode] = Field(
