@@ -38,7 +38,7 @@ ENV = {
 }
 CUTS: tuple[tuple[Link, ...], ...] = (("back",), ("back", "front"), ("front",))
 CALM_SECONDS = 5
-PAUSE_SECONDS = 0.4
+PAUSE_SECONDS = 1.0
 POLL_SECONDS = 0.2
 # For which a server is away at least.
 AWAY_SECONDS = {"kill": 8, "freeze": 15, "cut": 15}
@@ -100,6 +100,7 @@ class Trial:
         else:
             getattr(self.broker, kind)(number)
         if not wait(lambda: self._first(began) > 0, seconds=GIVE_UP_SECONDS):
+            print("\n".join(self.site.processes["worker"].tail))
             raise SystemExit(f"{fault}: nothing was delivered for {GIVE_UP_SECONDS} s")
         time.sleep(max(0.0, began + AWAY_SECONDS[kind] - time.time()))
         returned = time.time()
