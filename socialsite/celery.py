@@ -4,21 +4,52 @@ import os
 from typing import Any
 
 from celery import Celery, bootsteps
+from celery.app import amqp
 from celery.beat import EmbeddedService
 from celery.signals import task_postrun, task_prerun, user_preload_options, worker_init
 from django.db import close_old_connections
+from kombu import Exchange, Queue
+from kombu.transport import TRANSPORT_ALIASES
 from kombu.transport.virtual import Channel
 
-from socialsite.core.runtime import data_dir, memory
+from socialsite.core.runtime import broker_settings, data_dir, memory
 
 # When a connection is lost, Kombu sends messages that no task has begun back over it. It has no
 # address then, and Celery takes the AttributeError for the end of the worker. A message is only a
 # hint here; the sweeps find the work.
 Channel.do_restore = False
+# By name, as a list of servers gives the name again at each change to another one.
+TRANSPORT_ALIASES["amqp"] = "socialsite.core.events.amqp_transport:Transport"
+TRANSPORT_ALIASES["amqps"] = "socialsite.core.events.amqp_transport:SSLTransport"
+TRANSPORT_ALIASES["sentinel"] = "socialsite.core.events.sentinel_transport:Transport"
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 
-app = Celery("socialsite")
+
+class Queues(amqp.Queues):
+    """Queues by the names that the site and the option `-Q` of a worker give them.
+
+    In RabbitMQ a queue with copies has a name and an exchange of its own.
+    """
+
+    create_missing_queue_type: str
+
+    def new_missing(self, name: str) -> Queue:
+        """Return a queue that is not there yet."""
+        if self.create_missing_queue_type != "quorum":
+            return super().new_missing(name)
+        own = broker_settings.queue_name(name, quorum=True)
+        arguments = {"x-queue-type": "quorum"}
+        return Queue(own, Exchange(own), own, queue_arguments=arguments, alias=name)
+
+
+class AMQP(amqp.AMQP):
+    """Celery's messages, with the site's names of queues."""
+
+    queues_cls = Queues
+
+
+app = Celery("socialsite", amqp=AMQP)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -18,6 +18,7 @@ from socialsite.core.media.media_settings import MediaSettings
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budget import Rate
 from socialsite.core.runtime import data_dir, keys, own_keys, service_keys, vapid
+from socialsite.core.runtime.broker_settings import BrokerSettings
 from socialsite.core.runtime.cache_settings import CacheSettings
 from socialsite.core.runtime.metrics_settings import MetricsSettings
 from socialsite.core.runtime.replica_settings import ReplicaSettings
@@ -31,15 +32,14 @@ DEMO_PUSH_ALL_MAX = 100
 NO_BROKER = ("unix://", f"{CLUSTER}://", f"{SENTINEL}://")
 
 
-class Env(MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings, CacheSettings):
+class Env(
+    MetricsSettings, MediaSettings, StreamSettings, ReplicaSettings, CacheSettings, BrokerSettings
+):
     """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
     DATABASE_URL: str = Field("", description="mysql://user:password@host:port/name; empty: SQLite")
-    BROKER_URL: str = Field(
-        "", description="Celery broker; empty: REDIS_URL, or inside the process"
-    )
     SECRET_KEY: str = Field("", description="Django's key; empty: generated and stored in DATA_DIR")
     SECRET_KEY_FALLBACKS: Annotated[list[str], NoDecode] = Field(
         default=[], description="previous SECRET_KEYs, comma-separated: decrypt only"

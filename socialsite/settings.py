@@ -18,7 +18,13 @@ from socialsite.api import framework_settings
 from socialsite.core import cache_servers
 from socialsite.core.http.server import body_limits
 from socialsite.core.http.server.hsts import HSTS_SECONDS
-from socialsite.core.runtime import data_dir, database_settings, keys, redaction
+from socialsite.core.runtime import (
+    broker_settings,
+    data_dir,
+    database_settings,
+    keys,
+    redaction,
+)
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
@@ -181,16 +187,20 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
-    {"polling_interval": 0.05}
-    if EMBEDDED
-    else {
-        "socket_timeout": 5,
-        "socket_connect_timeout": 1,
-        "socket_keepalive": True,
-        # Redis keeps no copy of a message in work: losing one does no harm.
-        "ack_emulation": False,
-    }
+    {"polling_interval": 0.05} if EMBEDDED else ENV.broker_options
 )
+if "sentinel_kwargs" in CELERY_BROKER_TRANSPORT_OPTIONS:  # there are other Sentinels to ask
+    CELERY_BROKER_TRANSPORT_OPTIONS["sentinel_kwargs"]["retry"] = Retry(NoBackoff(), 0)
+# Several servers of RabbitMQ have queues with a copy on each. They have names of their own: a queue
+# cannot change its type.
+CELERY_TASK_DEFAULT_QUEUE = broker_settings.queue_name("celery", quorum=ENV.has_quorum_queues)
+CELERY_TASK_DEFAULT_QUEUE_TYPE = "quorum" if ENV.has_quorum_queues else "classic"
+CELERY_TASK_CREATE_MISSING_QUEUE_TYPE = CELERY_TASK_DEFAULT_QUEUE_TYPE
+if ENV.has_quorum_queues:
+    # Another server takes over, so a silent one is left early.
+    CELERY_BROKER_HEARTBEAT = broker_settings.HEARTBEAT_SECONDS
+    CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a queue has no leader for a moment
+    CELERY_WORKER_CONSUMER = "socialsite.core.events.consumer:Consumer"
 # Every worker runs the schedule. In the embedded mode there is one, so nothing needs to be stored.
 CELERY_BEAT_SCHEDULER = (
     "celery.beat:Scheduler" if EMBEDDED else "socialsite.core.events.beat:SharedScheduler"

@@ -78,6 +78,24 @@ class Links:
         """Let a machine reach another one again."""
         _ip("neigh", "delete", other.front, "dev", "front", switch=self.hosts[number].namespace)
 
+    def isolate(self, number: int) -> None:
+        """Let `front` of a machine lose what it and the other machines send to each other."""
+        for host, other in self._others(number):
+            nowhere = ("lladdr", "02:00:00:00:00:01", "nud", "permanent")
+            words = (other.front, *nowhere, "dev", "front")
+            _ip("neighbour", "replace", *words, switch=host.namespace)
+
+    def unite(self, number: int) -> None:
+        """Undo `isolate`."""
+        for host, other in self._others(number):
+            _ip("neighbour", "delete", other.front, "dev", "front", switch=host.namespace)
+
+    def _others(self, number: int) -> list[tuple[Host, Host]]:
+        """Return the pairs of a machine and each other one, in both orders."""
+        own = self.hosts[number]
+        pairs = [(own, other) for other in self.hosts if other is not own]
+        return pairs + [(other, one) for one, other in pairs]
+
     def _make(self) -> None:
         """Make a switch for each link, `back` in a namespace of its own, and the machines."""
         names = [f"{self._name}-back", *(host.namespace for host in self.hosts)]

@@ -24,7 +24,14 @@ class Load:
     its id, as far as it was acknowledged.
     """
 
-    def __init__(self, people: Sequence[Visitor], dice: random.Random, sockets: int) -> None:
+    def __init__(
+        self,
+        people: Sequence[Visitor],
+        dice: random.Random,
+        sockets: int,
+        pause: float = PAUSE_SECONDS,
+    ) -> None:
+        self._pause = pause
         self.writers = [
             Writer(one, name) for one, name in zip(people, NAMES[: len(people)], strict=True)
         ]
@@ -104,7 +111,7 @@ class Load:
         except OSError as error:
             status = repr(error)
         self.answers[f"{method} {status}"] += 1
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(self._pause)
         if answer is not None and status.startswith("2"):
             return answer
         self.failures.append(f"{time.time():.1f} {method} {path}: {status}")

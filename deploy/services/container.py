@@ -111,19 +111,26 @@ def is_connected(url: str, table: Path = Path("/proc/net/tcp")) -> bool:
 
     A worker keeps one as long as it waits for tasks. Only IPv4 is looked at.
     """
-    parts = urlsplit(url)
+    wanted = set[str]()
     try:
-        addresses = socket.gethostbyname_ex(parts.hostname or "")[2]
         rows = [line.split() for line in table.read_text().splitlines()[1:]]
+        for one in url.split(";"):
+            parts = urlsplit(one)
+            # Redis is where its Sentinels are, on a port that they know.
+            port = "" if parts.scheme == "sentinel" else f"{parts.port or _port(parts.scheme):04X}"
+            # An address as the kernel writes it: the number of four bytes in its own order.
+            wanted |= {
+                f"{int.from_bytes(socket.inet_aton(address), sys.byteorder):08X}:{port}"
+                for address in socket.gethostbyname_ex(parts.hostname or "")[2]
+            }
     except OSError:
         return False
-    # An address as the kernel writes it: the number of four bytes in its own order.
-    wanted = {
-        f"{int.from_bytes(socket.inet_aton(address), sys.byteorder):08X}:{parts.port or 6379:04X}"
-        for address in addresses
-    }
     established = "01"
-    return any(row[2] in wanted and row[3] == established for row in rows)
+    return any(row[2].startswith(tuple(wanted)) and row[3] == established for row in rows)
+
+
+def _port(scheme: str) -> int:
+    return {"amqp": 5672, "amqps": 5671}.get(scheme, 6379)
 
 
 def new_settings(site_url: str) -> str:

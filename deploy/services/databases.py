@@ -229,14 +229,14 @@ def _redis(
         chown(path, account)
     return Service(
         name=name,
-        argv=[_redis_server(work), str(config)],
-        ready=lambda: _redis_answers(port, password),
+        argv=[redis_server(work), str(config)],
+        ready=lambda: redis_answers(LOOPBACK, port, password),
         account=account,
         stop_seconds=5,
     )
 
 
-def _redis_server(work: Path) -> str:
+def redis_server(work: Path) -> str:
     """Return the installed Redis server, or redis-check-rdb (redis-tools), the same binary."""
     with contextlib.suppress(ServiceError):
         return program("redis-server", "valkey-server")
@@ -246,8 +246,9 @@ def _redis_server(work: Path) -> str:
     return str(link)
 
 
-def _redis_answers(port: int, password: str) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), 1) as connection:
+def redis_answers(host: str, port: int, password: str) -> bool:
+    """Return whether a Redis or a Sentinel takes the password and answers."""
+    with contextlib.suppress(OSError), socket.create_connection((host, port), 1) as connection:
         connection.settimeout(1)
         connection.sendall(f"AUTH {password}\r\nPING\r\n".encode())
         answer = b""

@@ -98,7 +98,7 @@ class Node:
             )
         )
         chown(config, account)
-        server = databases._redis_server(folder)
+        server = databases.redis_server(folder)
         self.service = Service(
             name=place.name,
             argv=in_namespace(place.namespace, account, [server, str(config)]),

@@ -11,7 +11,7 @@ from deploy.services.service import Service, ServiceError, tied
 from deploy.services.site_processes import LOOPBACK, program
 
 # What Debian's command of this name calls; that one changes the account.
-_RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 
 
 def redis_stream(runtime: Path, port: int, password: str) -> Service:
@@ -23,7 +23,7 @@ def redis_stream(runtime: Path, port: int, password: str) -> Service:
 def has_rabbitmq() -> bool:
     """Return whether RabbitMQ is installed."""
     with suppress(ServiceError):
-        return _RABBITMQ.exists() and bool(program("epmd"))
+        return RABBITMQ.exists() and bool(program("epmd"))
     return False
 
 
@@ -54,16 +54,16 @@ def rabbitmq(runtime: Path, port: int, nodes_port: int, names_port: int) -> Serv
     }
     return Service(
         name="rabbitmq",
-        argv=["/bin/sh", "-c", f"{shlex.join([*tied(), program('epmd')])} & exec {_RABBITMQ}"],
-        ready=lambda: _answers(port),
+        argv=["/bin/sh", "-c", f"{shlex.join([*tied(), program('epmd')])} & exec {RABBITMQ}"],
+        ready=lambda: answers(LOOPBACK, port),
         env=env,
         ready_seconds=90,
     )
 
 
-def _answers(port: int) -> bool:
+def answers(host: str, port: int) -> bool:
     """Return whether AMQP is answered: RabbitMQ sends the first frame of a connection."""
-    with suppress(OSError), socket.create_connection((LOOPBACK, port), 1) as connection:
+    with suppress(OSError), socket.create_connection((host, port), 1) as connection:
         connection.settimeout(2)
         connection.sendall(b"AMQP\x00\x00\x09\x01")
         return connection.recv(1) == b"\x01"

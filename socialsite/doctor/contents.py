@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.doctor.checks import (
+    broker,
     configuration,
     database,
     machine,
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     Check("isolation", _("Isolation"), database.isolation),
     Check("replicas", _("Replicas"), replicas.applied),
     Check("eviction", _("Cache and broker"), servers.eviction),
+    Check("broker", _("Servers of the broker"), broker.servers),
     Check("latency", _("Latency"), servers.latency),
     Check("channel_layer", _("Channel layer"), servers.channel_layer),
     Check("worker", _("Workers"), work.worker),

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from celery import current_app
 from django.conf import settings
 from prometheus_client import Metric
 
+from socialsite.core.events import brokers
 from socialsite.core.redis import RedisDown
-from socialsite.core.redis.servers import connected, is_redis
+from socialsite.core.redis.servers import connected
 from socialsite.metrics import figures
 
 # As Kombu names the list of a queue and a priority; the first has the name of the queue itself.
@@ -17,22 +17,26 @@ TIMEOUT_SECONDS = 1.0
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the lengths of queues; nothing without a broker of Redis, or if it does not answer."""
-    if settings.EMBEDDED or not is_redis(settings.CELERY_BROKER_URL):
+    """Yield the lengths of queues; nothing in the embedded mode, or if no broker answers."""
+    if settings.EMBEDDED:
         return
     try:
-        with connected(settings.CELERY_BROKER_URL, TIMEOUT_SECONDS) as connection:
-            lengths = {
-                queue: sum(connection.llen(f"{queue}{end}") for end in _PRIORITIES)
-                for queue in names()
-            }
-    except RedisDown:
+        lengths = _lengths()
+    except (RedisDown, brokers.BrokerDown):
         return
-    text = "tasks that wait in a queue of the broker"
-    yield figures.labelled("socialsite_queue_messages", text, "queue", lengths)
+    if lengths:
+        text = "tasks that wait in a queue of the broker"
+        yield figures.labelled("socialsite_queue_messages", text, "queue", lengths)
 
 
-def names() -> list[str]:
-    """Return the names of all queues."""
-    routes = settings.CELERY_TASK_ROUTES.values()
-    return sorted({current_app.conf.task_default_queue, *(route["queue"] for route in routes)})
+def _lengths() -> dict[str, int]:
+    if brokers.is_rabbitmq():
+        return brokers.lengths(brokers.queue_names(), TIMEOUT_SECONDS)
+    url = brokers.redis_url(TIMEOUT_SECONDS)
+    if not url:
+        return {}
+    with connected(url, TIMEOUT_SECONDS) as connection:
+        return {
+            queue: sum(connection.llen(f"{queue}{end}") for end in _PRIORITIES)
+            for queue in brokers.queue_names()
+        }

@@ -125,6 +125,37 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
     assert read(PORT="", DATABASE_URL="", DEMO="").PORT == 8000
 
 
+def test_several_servers_of_a_broker_have_the_account_and_the_path_of_the_first(read) -> None:
+    env = read(**FULL, BROKER_URL="amqp://me:s%3Bt@a:1/site; amqp://b ;amqp://me:s%3Bt@c:3/site")
+    assert (
+        env.BROKER_URL == "amqp://me:s%3Bt@a:1/site;amqp://me:s%3Bt@b/site;amqp://me:s%3Bt@c:3/site"
+    )
+    assert env.has_quorum_queues
+
+
+def test_a_broker_of_one_server_stays_as_it_was(read) -> None:
+    for url in ("amqp://me:secret@a:5672/site?ssl=1", "sqs://", "redis://:p@a/3", ""):
+        env = read(**FULL, BROKER_URL=url)
+        assert url == env.BROKER_URL
+        assert not env.has_quorum_queues
+        assert set(env.broker_options) == {
+            *("socket_timeout", "socket_connect_timeout", "socket_keepalive", "ack_emulation")
+        }
+
+
+def test_sentinels_get_the_name_of_the_master_and_their_own_password(read) -> None:
+    env = read(
+        **FULL,
+        BROKER_URL="sentinel://:of-redis@a;sentinel://b;sentinel://c",
+        BROKER_SENTINEL_MASTER="tasks",
+        BROKER_SENTINEL_PASSWORD="of-sentinel",
+    )
+    assert env.BROKER_URL == "sentinel://:of-redis@a;sentinel://:of-redis@b;sentinel://:of-redis@c"
+    assert env.broker_options["master_name"] == "tasks"
+    assert env.broker_options["sentinel_kwargs"]["password"] == "of-sentinel"
+    assert not env.has_quorum_queues
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -166,6 +197,15 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
         (FULL | {"REDIS_URL": "redis+cluster://h:1/0"}, "REDIS_URL: a cluster has no databases"),
         (FULL | {"REDIS_URL": "redis+cluster://pw@h:1"}, "REDIS_URL: the password stands behind"),
         (FULL | {"REDIS_URL": "redis+sentinel://h:1"}, "REDIS_URL: the name of the master"),
+        (FULL | {"BROKER_URL": "amqp://a;amqp://b"}, "BROKER_URL: must name one server of Rabbit"),
+        (FULL | {"BROKER_URL": "amqp://a;;amqp://b;amqp://c"}, "BROKER_URL: has an empty address"),
+        (FULL | {"BROKER_URL": "amqp://a;redis://b;amqp://c"}, "BROKER_URL: several addresses"),
+        (FULL | {"BROKER_URL": "redis://a;redis://b"}, "BROKER_URL: several addresses must all"),
+        (FULL | {"BROKER_URL": "amqp://a;amqp://b;amqp://a"}, "BROKER_URL: no server may be there"),
+        (FULL | {"BROKER_URL": "amqp://a/x;amqp://b/y;amqp://c/x"}, "the same account and the"),
+        (FULL | {"BROKER_URL": "amqp://u:p@a;amqp://u:q@b;amqp://c"}, "the same account and the"),
+        (FULL | {"BROKER_URL": "sentinel://a/?x=1"}, "BROKER_URL: each address must have a host"),
+        (FULL | {"BROKER_URL": "amqp://a;amqp://b;amqp://c:port"}, "BROKER_URL: "),
         ({"EVENT_STREAM_URL": "redis://127.0.0.1:7000"}, "EVENT_STREAM_URL needs"),
         (FULL | {"EVENT_STREAM_URL": "redis://127.0.0.1/5"}, "another Redis than REDIS_URL"),
         (FULL | {"EVENT_STREAM_URL": "kafka://k:9092"}, "EVENT_STREAM_URL: must be redis://"),

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection as database
 from django.utils.translation import gettext as _
 
+from socialsite.core.events import brokers
 from socialsite.core.redis import servers
 from socialsite.core.redis.circuit_breaker import RedisDown
 from socialsite.doctor.findings import Finding, error, ok, unknown, warning
@@ -38,13 +39,12 @@ def eviction() -> Iterator[Finding]:
                 problems += _cache(caches[-1], servers.config(redis, ["save"]))
     except RedisDown as reason:
         problems.append(_down("REDIS_URL", reason))
-    url = settings.CELERY_BROKER_URL
-    if servers.is_redis(url):
-        try:
+    try:
+        if url := brokers.redis_url(servers.TIMEOUT_SECONDS):
             with servers.connected(url) as redis:
                 broker = redis.info()
-        except RedisDown as reason:
-            problems.append(_down("BROKER_URL", reason))
+    except RedisDown as reason:
+        problems.append(_down("BROKER_URL", reason))
     if broker and any(cache["run_id"] == broker["run_id"] for cache in caches):
         problems.append(
             warning(
