@@ -39,6 +39,8 @@ CACHE = {
     "maxmemory": "256mb",
     "maxmemory-policy": "allkeys-lru",
     "zset-max-listpack-entries": "512",
+    # What a cache takes may be lost, and a new master is emptied while it has no replica yet.
+    "min-replicas-to-write": "0",
 }
 
 Address = tuple[str, int]
