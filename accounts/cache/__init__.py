@@ -93,7 +93,7 @@ def _move_fence(user_id: int, step: int) -> None:
 
 
 def raise_floors(user_id: int, batch: int | None, versions: Mapping[str, int]) -> None:
-    """Raise cached floors; call after the commit. Without Redis, old floors expire by their TTL.
+    """Raise cached floors; call after the commit. Without Redis they are deleted when it is back.
 
     With several servers, no process reads those that could not be reached when it returns.
     """

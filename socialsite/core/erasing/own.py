@@ -57,8 +57,9 @@ def keys_of(user_id: int) -> Iterator[bytes]:
 def _erase_keys(user_id: int, limit: int) -> int:
     """Delete all keys of a person: none of them holds the truth."""
     found = list(keys_of(user_id))
-    for key in found:
-        redis.call(methodcaller("delete", key))
+    for start in range(0, len(found), SCANNED):
+        some = found[start : start + SCANNED]
+        redis.call(methodcaller("delete", *some))
     return 0  # one pass: what comes back belongs to a request that runs now
 
 

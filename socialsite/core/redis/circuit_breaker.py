@@ -22,9 +22,9 @@ class Breaker:
         self._is_slow = False
 
     @property
-    def is_closed(self) -> bool:
-        """Whether the last call succeeded."""
-        return not self._open_until
+    def open_until(self) -> float:
+        """When (monotonic) it lets the next caller try; 0 if the last call succeeded."""
+        return self._open_until
 
     def let_through(self) -> None:
         """Let the next call try, unless the last failure took a time-out.

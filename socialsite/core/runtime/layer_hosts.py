@@ -16,8 +16,9 @@ def layer_host(servers: CacheServers) -> dict[str, Any]:
     own = {"password": servers.password, "socket_connect_timeout": CONNECT_SECONDS}
     if servers.is_cluster:
         return {"connection_class": NodeConnection, "addresses": servers.addresses, **own}
-    # Their own password, if they have one, is that of the servers.
-    return {"sentinels": [*servers.addresses], "master_name": servers.master, **own}
+    # The Sentinels have the password of the servers, or none; a user without one takes any.
+    sentinels = {"sentinel_kwargs": own}
+    return {"sentinels": [*servers.addresses], "master_name": servers.master, **sentinels, **own}
 
 
 class NodeConnection(Connection):

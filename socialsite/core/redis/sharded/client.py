@@ -72,11 +72,13 @@ class Sharded(CoreCommands):
 
     # --- all servers ----------------------------------------------------------------------------
     def masters(self) -> Iterator[redis.Redis]:
-        """Yield a client of each master."""
+        """Yield a client of each master. Raises ConnectionError if none is known."""
         if not self.topology.masters():
             self.topology.refresh()
-        for address in self.topology.masters():
-            yield self.connect(address)
+        addresses = self.topology.masters()
+        if not addresses:
+            raise redis.ConnectionError("no server of the cache is known")
+        yield from map(self.connect, addresses)
 
     def flushdb(self, asynchronous: bool = False, **_options: Any) -> Any:
         """Empty all servers."""
@@ -107,10 +109,12 @@ class Sharded(CoreCommands):
         places = self.topology
         if not places.masters():  # a process that has just begun
             places.refresh()
-        done, failed = self._wire.delete(keys)
-        ids = {self.connection_pool.replids.get(address, "") for address in done}
+        ids, failed = self._wire.delete(keys)
         if not failed and ids <= self.trust.allowed():
             return
+        # Slots may have moved since this process looked.
+        places.refresh()
+        ids, failed = self._wire.delete(keys)
         others = {self._replid(one) for one in places.masters() if one not in failed}
         trust.settle(ids, is_complete=not failed, keep=others)
 

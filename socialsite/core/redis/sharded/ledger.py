@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from django.apps import apps
-from django.db import IntegrityError
+from django.db import DEFAULT_DB_ALIAS, IntegrityError
 
 from socialsite.core import db
 
@@ -28,10 +28,15 @@ def _model() -> Any:
     return apps.get_model("core", "CacheServer")  # the models depend on this package
 
 
+def _rows() -> Any:
+    """Return all rows of the primary, never those of a replica."""
+    return _model().objects.using(DEFAULT_DB_ALIAS)
+
+
 def read() -> list[Row]:
     """Return all rows."""
     model = _model()
-    rows = model.objects.values_list("replid", "state")
+    rows = _rows().values_list("replid", "state")
     return [Row(replid, state == model.State.TRUSTED) for replid, state in rows]
 
 
@@ -39,10 +44,10 @@ def claim(replid: str, token: str) -> bool:
     """Let the holder of a token empty a server; False if another one does, or it must rest."""
     model, now = _model(), db.now_ms()
     new = {"state": model.State.CLAIMED, "token": token, "changed_ms": now}
-    rows = model.objects.filter(replid=replid)
+    rows = _rows().filter(replid=replid)
     if not rows.exists():
         try:
-            model.objects.create(replid=replid, **new)
+            _rows().create(replid=replid, **new)
         except IntegrityError:
             return False
         return True
@@ -54,7 +59,7 @@ def claim(replid: str, token: str) -> bool:
 def trust(replid: str, token: str) -> bool:
     """Trust a server that the holder of a token has emptied; False if it lost the claim."""
     model = _model()
-    rows = model.objects.filter(replid=replid, state=model.State.CLAIMED, token=token)
+    rows = _rows().filter(replid=replid, state=model.State.CLAIMED, token=token)
     return bool(rows.update(state=model.State.TRUSTED, token="", changed_ms=db.now_ms()))
 
 
@@ -64,7 +69,7 @@ def distrust(keep: Collection[str]) -> float:
     Infinity if none is known. It reads first: while nothing changes, nothing is written.
     """
     model = _model()
-    others = model.objects.exclude(replid__in=keep)
+    others = _rows().exclude(replid__in=keep)
     trusted = others.exclude(state=model.State.DISTRUSTED)
     if trusted.exists():
         trusted.update(state=model.State.DISTRUSTED, token="", changed_ms=db.now_ms())
@@ -75,5 +80,5 @@ def distrust(keep: Collection[str]) -> float:
 def forget() -> None:
     """Delete the rows of servers that were distrusted long ago."""
     model = _model()
-    old = model.objects.filter(changed_ms__lt=db.now_ms() - KEPT_MS)
+    old = _rows().filter(changed_ms__lt=db.now_ms() - KEPT_MS)
     old.exclude(state=model.State.TRUSTED).delete()

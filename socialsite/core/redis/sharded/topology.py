@@ -1,11 +1,15 @@
 """Which server has which keys now: slots of a cluster, or the one master that Sentinels name.
 
-Only the thread of `trust` refreshes it; a request learns of a moved slot from the server's answer.
+The thread of `trust` refreshes it, and a writer that could not delete a key. Others learn of a
+moved slot from the server's answer.
 """
 
 import logging
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import threading
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import redis
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
@@ -14,6 +18,8 @@ from redis.sentinel import Sentinel
 from socialsite.core.cache_servers import CacheServers
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Address(NamedTuple):
@@ -42,15 +48,43 @@ def replication_of(connection: "redis.Redis") -> Replication:
 
 def replication(info: Any) -> Replication:
     """Return the role and the id of a reply to INFO."""
-    return Replication(info["role"] == "master", info["master_replid"])
+    return Replication(info.get("role") == "master", info.get("master_replid", ""))
 
 
-class Master:
+class Refreshed:
+    """One refresh at a time: who waits for one that began later than asked takes its result."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._began = 0.0
+
+    def refresh(self) -> None:
+        """Ask the servers, or use what another thread asks from now on."""
+        asked = time.monotonic()
+        with self._lock:
+            if self._began < asked:
+                self._began = time.monotonic()
+                self._refresh()
+
+    def _refresh(self) -> None:
+        raise NotImplementedError
+
+
+def at_once(function: Callable[[Any], T], items: Collection[Any]) -> list[T]:
+    """Call a function with each item, in threads: some servers may not answer."""
+    if not items:
+        return []
+    with ThreadPoolExecutor(len(items)) as threads:
+        return [*threads.map(function, items)]
+
+
+class Master(Refreshed):
     """One master, replaced by Sentinels."""
 
     is_split = False
 
     def __init__(self, servers: CacheServers, options: dict[str, Any]) -> None:
+        super().__init__()
         places = [*servers.addresses]
         passwords: list[str | None] = [None]
         if servers.password:
@@ -71,8 +105,7 @@ class Master:
         """Return the master's address, if it is known."""
         return [self._address] if self._address else []
 
-    def refresh(self) -> None:
-        """Ask the Sentinels."""
+    def _refresh(self) -> None:
         for sentinel in self._sentinels:
             try:
                 self._address = Address(*sentinel.discover_master(self._name))
@@ -84,15 +117,18 @@ class Master:
         """Only keys of a cluster move."""
 
 
-class Cluster:
+class Cluster(Refreshed):
     """The slots of a cluster and their masters."""
 
     is_split = True
 
     def __init__(self, servers: CacheServers, connect: Connect) -> None:
+        super().__init__()
         self._known = {Address(*one) for one in servers.addresses}
         self._connect = connect
-        self._slots: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
+        self._slots: list[Address | None] = []
+        self._masters: list[Address] = []
+        self._set([None] * REDIS_CLUSTER_HASH_SLOTS)
 
     def address_of(self, key: str | bytes) -> Address | None:
         """Return the master of a key; None if nobody has its slot."""
@@ -100,41 +136,47 @@ class Cluster:
 
     def masters(self) -> list[Address]:
         """Return the masters that have slots."""
-        return [*{one: None for one in self._slots if one}]
+        return self._masters
 
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Ask all nodes, and believe the one with the newest epoch."""
-        best, newest = None, -1
-        for address in sorted(self._known):
-            try:
-                epoch, slots = self._ask(address)
-            except redis.RedisError as error:
-                logger.info("the node %s:%d does not answer: %s", *address, error)
-                continue
-            if epoch > newest:
-                best, newest = slots, epoch
-        if best is not None:
-            self._slots = best
+        found = at_once(self._ask, sorted(self._known))
+        known = [one for one in found if one is not None]
+        if known:
+            _epoch, slots, nodes = max(known, key=lambda one: one[0])
+            self._known |= nodes
+            self._set(slots)
 
-    def _ask(self, address: Address) -> tuple[int, list[Address | None]]:
+    def _set(self, slots: list[Address | None]) -> None:
+        self._slots = slots
+        self._masters = [*{one: None for one in slots if one}]
+
+    def _ask(self, address: Address) -> tuple[int, list[Address | None], set[Address]] | None:
         connection: Any = self._connect(address)
-        info: Any = connection.execute_command("CLUSTER INFO")
-        state = info if isinstance(info, dict) else fields_of(info)
-        ranges: Any = connection.execute_command("CLUSTER SLOTS")
+        try:
+            state: Any = connection.execute_command("CLUSTER INFO")
+            ranges: Any = connection.execute_command("CLUSTER SLOTS")
+        except redis.RedisError as error:
+            logger.info("the node %s:%d does not answer: %s", *address, error)
+            return None
+        state = state if isinstance(state, dict) else fields_of(state)
         slots: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
+        known: set[Address] = set()
         for first, last, *some in ranges:
             # The master comes first. A node that does not know its host is the one that was asked.
             nodes = [Address(host or address.host, port) for host, port, *_ in some]
-            self._known.update(nodes)
+            known.update(nodes)
             slots[first : last + 1] = [nodes[0]] * (last - first + 1)
         # A node that does not see the majority may know less than another of the same epoch.
         is_ok = state.get("cluster_state") == "ok"
-        return 2 * int(state["cluster_current_epoch"]) + is_ok, slots
+        return 2 * int(state["cluster_current_epoch"]) + is_ok, slots, known
 
     def moved(self, key: str | bytes, to: Address) -> None:
         """Remember where a server says that a key is."""
         self._known.add(to)
         self._slots[_slot(key)] = to
+        if to not in self._masters:
+            self._masters = [*self._masters, to]
 
 
 Topology = Master | Cluster

@@ -26,10 +26,17 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 import redis
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 from socialsite.core.redis.sharded import ledger
-from socialsite.core.redis.sharded.topology import Address, Connect, Topology, replication_of
+from socialsite.core.redis.sharded.topology import (
+    Address,
+    Connect,
+    Replication,
+    Topology,
+    at_once,
+    replication_of,
+)
 from socialsite.core.telemetry.instruments import CACHE_SERVERS_DISTRUSTED
 
 logger = logging.getLogger(__name__)
@@ -94,11 +101,12 @@ class Trust:
         while not self._is_ended:
             try:
                 self.look()
-            except DatabaseError as error:
+            except Error as error:
                 logger.warning("which servers of the cache are trusted is not known: %s", error)
                 connection.close()
             except Exception:
                 logger.exception("looking for servers of the cache failed")
+                connection.close()
             self._awake.wait(POLL_SECONDS)
             self._awake.clear()
             time.sleep(POLL_SECONDS / 10)  # at most ten times as often when it is wanted
@@ -143,16 +151,17 @@ class Trust:
 
     def _masters(self) -> dict[str, Address]:
         """Return the masters that answer, by their ids."""
-        found = {}
-        for address in self._topology.masters():
-            try:
-                state = replication_of(self._connect(address))
-            except redis.RedisError as error:
-                logger.info("the cache server %s:%d does not answer: %s", *address, error)
-                continue
-            if state.is_master:
-                found[state.replid] = address
-        return found
+        addresses = self._topology.masters()
+        states = at_once(self._state, addresses)
+        both = zip(states, addresses, strict=True)
+        return {one.replid: address for one, address in both if one and one.is_master}
+
+    def _state(self, address: Address) -> Replication | None:
+        try:
+            return replication_of(self._connect(address))
+        except redis.RedisError as error:
+            logger.info("the cache server %s:%d does not answer: %s", *address, error)
+            return None
 
     def _empty(self, address: Address, replid: str) -> bool:
         """Empty a server; return False if it fails, or is another one by now."""
@@ -181,7 +190,7 @@ def settle(done: Collection[str], *, is_complete: bool, keep: Collection[str]) -
                 return
             passed = ledger.distrust(keep=keep)
             break
-        except DatabaseError:
+        except Error:
             connection.close()
             if time.monotonic() > end:
                 logger.exception("servers of the cache that miss deletions are still trusted")

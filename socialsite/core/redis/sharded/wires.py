@@ -6,19 +6,17 @@ its reply. Commands that must not wait for trust are in `ALWAYS`.
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Protocol
 
 import redis
 from redis.exceptions import AskError, ClusterDownError, MovedError, NoScriptError
 
 from socialsite.core.redis.circuit_breaker import Breaker, RedisDown
-from socialsite.core.redis.sharded.topology import Address, Topology, fields_of, replication
+from socialsite.core.redis.sharded.node_wire import NodeWire
+from socialsite.core.redis.sharded.topology import Address, Topology
 from socialsite.core.redis.sharded.trust import Trust
 from socialsite.core.redis.splits import ANY_SERVER, Command, Split, key_of, parts_of
-from socialsite.core.redis.wire import Wire
 
 # To delete is right on every server. A message is no data.
 ALWAYS = ("DEL", *ANY_SERVER)
@@ -41,72 +39,6 @@ class Unreachable(redis.ConnectionError):
     def __init__(self, reason: object, address: Address | None = None) -> None:
         super().__init__(str(reason))
         self.address = address
-
-
-class NodeWire(Wire):
-    """A connection to one server, which knows the server's id."""
-
-    VERIFY_SECONDS = 0.5
-
-    def __init__(self, servers: "Servers", address: Address) -> None:
-        super().__init__(servers.pool(address))
-        self._servers, self._address = servers, address
-        self.replid = ""
-        self._verified = 0.0
-
-    def begin(self, trusted: frozenset[str]) -> bool:
-        """Settle what was posted, connect if necessary; return whether the server is trusted.
-
-        The id of a server that is not trusted is asked for again, since it may have a new one.
-        """
-        self._settle()
-        self._prepare()
-        is_old = time.monotonic() - self._verified > self.VERIFY_SECONDS
-        if self.replid not in trusted and is_old:
-            self._verify()
-        return self.replid in trusted
-
-    def send(self, commands: Sequence[Command]) -> None:
-        """Send commands whose replies are read next."""
-        self._send(commands)
-
-    def read_all(self, commands: Sequence[Command]) -> list[Any]:
-        """Return the replies of commands that were sent; missing scripts are loaded."""
-        found = self.read(len(commands))
-        unknown = [n for n, reply in enumerate(found) if isinstance(reply, NoScriptError)]
-        if unknown:  # a new or emptied server
-            self.load_scripts()
-            again = self.ask([commands[n] for n in unknown])
-            for number, reply in zip(unknown, again, strict=True):
-                found[number] = reply
-        return found
-
-    def load_scripts(self) -> None:
-        """Load all scripts."""
-        self.ask([("SCRIPT", "LOAD", one.text) for one in self._servers.scripts.values()])
-
-    def _settle(self) -> None:
-        """Read the replies of posted commands: a thread's reads run after its earlier writes."""
-        if not self.posted:
-            return
-        posted, self.posted = self.posted, ()
-        with suppress(redis.ConnectionError, redis.TimeoutError):  # then there are none
-            self.read_all(posted)
-
-    def _connect(self) -> None:
-        super()._connect()
-        self._used = time.monotonic()
-        self._verify()
-
-    def _verify(self) -> None:
-        self._verified = time.monotonic()
-        (reply,) = self.ask([("INFO", "replication")])
-        if isinstance(reply, Exception):
-            raise reply
-        found = replication(fields_of(reply))
-        # A replica has its master's id.
-        self.replid = found.replid if found.is_master else ""
-        self._servers.replids[self._address] = self.replid
 
 
 class Script(Protocol):
@@ -140,9 +72,9 @@ class Servers:
         return self.scripts[sha].split if sha in self.scripts else None
 
     def any_server(self) -> Address | None:
-        """Return a server that answered last; None if there is none."""
+        """Return a server that answered last, or may be tried first; None if there is none."""
         masters = self.topology.masters()
-        return next((one for one in masters if self.breaker(one).is_closed), None)
+        return min(masters, key=lambda one: self.breaker(one).open_until, default=None)
 
     def make_wire(self) -> "ShardedWire":
         """Return the wire of a thread (`core.redis.wire.wire_of`)."""
@@ -172,8 +104,8 @@ class ShardedWire:
         self.pool, self.process = servers, os.getpid()
         self._nodes: dict[Address, NodeWire] = {}
 
-    def delete(self, keys: Sequence[str]) -> tuple[set[Address], set[Address | None]]:
-        """Delete keys; return the servers that did it, and those that failed to.
+    def delete(self, keys: Sequence[str]) -> tuple[set[str], set[Address | None]]:
+        """Delete keys; return the ids of servers that did it, and the servers that failed to.
 
         Both servers of a slot that is just moving count. None stands for nobody.
         """
@@ -186,7 +118,7 @@ class ShardedWire:
                 failed.update(tried)
             else:
                 done.update(one for one in tried if one)
-        return done, failed
+        return {self._nodes[one].replid for one in done}, failed
 
     def ask(self, commands: Sequence[Command]) -> list[Any]:
         """Send commands, each to the server of its key; return their replies."""
@@ -282,7 +214,7 @@ class ShardedWire:
             elif going := self._send(address, numbers, commands, replies, trusted):
                 sent.append((address, going))
         for address, numbers in sent:
-            self._read(address, numbers, commands, replies)
+            self._read(address, numbers, commands, replies, trusted)
 
     def _send(
         self,
@@ -311,15 +243,23 @@ class ShardedWire:
         return ()
 
     def _read(
-        self, address: Address, numbers: Numbers, commands: Sequence[Command], replies: Replies
+        self,
+        address: Address,
+        numbers: Numbers,
+        commands: Sequence[Command],
+        replies: Replies,
+        trusted: frozenset[str],
     ) -> None:
         sent = [commands[n] for n in numbers]
 
         def read(wire: NodeWire) -> None:
-            for number, reply in zip(numbers, wire.read_all(sent), strict=True):
-                replies[number] = reply
-                if isinstance(reply, ClusterDownError):
-                    self.pool.trust.want()
+            found = wire.read_all(sent)
+            is_trusted = wire.replid in trusted  # it may have a new id by now
+            for number, reply in zip(numbers, found, strict=True):
+                is_right = is_trusted or commands[number][0] in ALWAYS
+                replies[number] = reply if is_right else Untrusted("the server is another one")
+            if not is_trusted or any(isinstance(one, ClusterDownError) for one in found):
+                self.pool.trust.want()
 
         error = self._at(address, read)
         if error is not None:
@@ -332,7 +272,9 @@ class ShardedWire:
         trusted = self.pool.trust.allowed()
 
         def ask(wire: NodeWire) -> None:
-            is_trusted = wire.begin(trusted)
+            wire.begin(trusted)
+            wire.verify()
+            is_trusted = wire.replid in trusted
             for number in numbers:
                 if not is_trusted and commands[number][0] not in ALWAYS:
                     replies[number] = Untrusted("the server is not trusted")

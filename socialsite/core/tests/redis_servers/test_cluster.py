@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import redis as redis_py
-from django.db import DatabaseError
+from django.db import Error
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +17,8 @@ from socialsite.core.cache import lease
 from socialsite.core.cache_servers import several
 from socialsite.core.redis.sharded import ledger
 from socialsite.core.redis.sharded.client import Sharded
+from socialsite.core.redis.sharded.node_wire import NodeWire
 from socialsite.core.redis.sharded.topology import Address
-from socialsite.core.redis.sharded.wires import NodeWire
 from socialsite.core.redis.wire import wire_of
 from socialsite.core.tests.redis_servers.conftest import OPTIONS, Process
 from socialsite.tests.support.waiting import eventually
@@ -173,6 +173,45 @@ def test_a_deletion_that_misses_the_new_place_of_a_key_distrusts_it(
     cluster.move_slots([slot], source)
 
 
+def test_a_master_that_was_replaced_and_came_back_is_another_one(
+    cluster: Cluster, process: Process
+) -> None:
+    client = process()
+    key = "card:8"
+    master = cluster.master_of(key)
+    (replica,) = cluster.replicas(master)
+    ask(client, ("SET", key, "old"))
+    eventually(lambda: replica.ask("DBSIZE"))
+    cluster.freeze(replica)
+    master.ask("CLIENT", "KILL", "TYPE", "replica")
+    client.delete_everywhere([key])
+    cluster.freeze(master)
+    cluster.thaw(replica)  # this process notices nothing of what follows
+    eventually(lambda: cluster.master_of(key), lambda found: found is replica)
+    cluster.thaw(master)
+    eventually(lambda: master in cluster.replicas(replica))
+    link = "master_link_status"
+    eventually(lambda: master.info("replication").get(link), lambda found: found == "up")
+    cluster.failover(master)
+    assert value(client, key) in (None, "unknown")
+
+
+def test_a_writer_that_has_not_noticed_a_moved_slot_distrusts_nobody_in_vain(
+    cluster: Cluster, process: Process
+) -> None:
+    writer, reader = process(), process()
+    key = "{gone}:1"
+    source = cluster.master_of(key)
+    to = next(one for one in cluster.masters() if one is not source)
+    ask(writer, ("SET", key, "old"))
+    cluster.move_slots([slot_of(key)], to)
+    eventually(lambda: value(reader, key), lambda found: found == b"old")
+    with Away(writer, source):
+        writer.delete_everywhere([key])
+    assert value(reader, key) is None
+    cluster.move_slots([slot_of(key)], source)
+
+
 def test_a_replica_is_not_trusted_for_the_id_of_its_master(
     cluster: Cluster, process: Process
 ) -> None:
@@ -213,7 +252,7 @@ def test_without_the_database_no_server_is_read(
     ask(client, ("SET", "card:4", "x"))
 
     def away() -> None:
-        raise DatabaseError("away")
+        raise Error("away")
 
     monkeypatch.setattr(ledger, "read", away)
     eventually(lambda: value(client, "card:4"), lambda found: found == "unknown")
@@ -230,7 +269,7 @@ def test_a_writer_waits_for_the_database_before_it_answers(
     def away() -> Any:
         if threading.current_thread() is threading.main_thread() and failures:
             failures.pop()
-            raise DatabaseError("away")
+            raise Error("away")
         return real()
 
     monkeypatch.setattr(ledger, "read", away)
