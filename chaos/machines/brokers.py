@@ -14,6 +14,8 @@ from deploy.services import rabbitmq, sentinel, streams
 from deploy.services.service import ServiceError
 
 NUMBER = 3
+# After which an operator starts a node of RabbitMQ again that does not join.
+JOIN_SECONDS = 60.0
 _ESTABLISHED = "01"
 
 
@@ -69,13 +71,22 @@ class RabbitBrokers:
             self._links.cut(number, link)
 
     def bring_back(self, number: int) -> None:
-        """Mend everything; a node that runs joins again by itself."""
+        """Mend everything; a node that runs joins again by itself.
+
+        One that was frozen may stay apart, and is started again.
+        """
         for link in self._cuts.pop(number, ()):
             self._links.mend(number, link)
         node = self._cluster.nodes[number]
         node.thaw()
         node.service.start()
-        self._cluster.wait()
+        try:
+            self._cluster.wait(JOIN_SECONDS)
+        except ServiceError as error:
+            print(f"node {number} is started again: {error}", flush=True)
+            node.kill()
+            node.service.start()
+            self._cluster.wait()
 
 
 class SentinelBrokers:

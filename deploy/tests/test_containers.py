@@ -238,6 +238,17 @@ def test_a_worker_is_healthy_when_it_is_ready_and_has_its_broker(
         assert not (marks / "ready").exists()
 
 
+def test_a_worker_is_connected_to_one_of_several_servers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        port = broker.getsockname()[1]
+        away = "amqp://127.0.0.1:1"
+        with socket.create_connection(("127.0.0.1", port)):
+            assert container.is_connected(f"{away}/;amqp://127.0.0.1:{port}/")
+            # The port of Redis is known to its Sentinels only.
+            assert container.is_connected("sentinel://127.0.0.1:1")
+            assert not container.is_connected(f"{away}/;{away}2/")
+
+
 def test_a_role_that_does_not_answer_is_killed(tmp_path: Path) -> None:
     """A container has no WatchdogSec: its main process ends, and the engine starts it again."""
     uds = tmp_path / "tried.sock"

@@ -13,9 +13,11 @@ LISTED = (*AMQP, SENTINEL)
 FEWEST = 3
 # Queues of another type must not have the names of those that a site had before.
 QUORUM = ".quorum"
-HEARTBEAT_SECONDS = 6
+HEARTBEAT_SECONDS = 4
 SILENCE_SECONDS = 2
 _TIMEOUTS = {"socket_timeout": 5, "socket_connect_timeout": 1}
+# A worker says goodbye to each connection to a frozen server, and waits for so long each time.
+_OF_SEVERAL = {"socket_timeout": 2, "socket_connect_timeout": 1}
 
 
 def servers(url: str) -> list[str]:
@@ -81,7 +83,7 @@ class BrokerSettings(BaseSettings):
     def broker_options(self) -> dict[str, Any]:
         """What Kombu and our transport take for connections to the broker. Times are in seconds."""
         options: dict[str, Any] = {
-            **_TIMEOUTS,
+            **(_OF_SEVERAL if self.has_quorum_queues else _TIMEOUTS),
             "socket_keepalive": True,
             # Redis keeps no copy of a message in work: losing one does no harm.
             "ack_emulation": False,
@@ -92,7 +94,6 @@ class BrokerSettings(BaseSettings):
                 # A frozen Redis keeps its connections open: a worker leaves it after this silence.
                 "health_check_interval": SILENCE_SECONDS,
                 "sentinel_kwargs": {
-                    **_TIMEOUTS,
                     "socket_timeout": 0.5,
                     "socket_connect_timeout": 0.5,
                     "password": self.BROKER_SENTINEL_PASSWORD or None,
