@@ -574,6 +574,9 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/cache/__init__.py": OURS,
     "accounts/erasing/verifying.py": OURS,
     "socialsite/core/site/__init__.py": OURS,
+    "socialsite/core/cache_servers.py": OURS,
+    "socialsite/core/events/brokers.py": OURS,
+    "socialsite/core/runtime/broker_settings.py": OURS,
     "socialsite/management/commands/check_settings.py": OURS,
     "socialsite/core/site/announcements.py": OURS,
     "accounts/devices.py": (
