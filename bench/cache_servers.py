@@ -67,7 +67,7 @@ def clients(cluster_url: str) -> dict[str, Served]:
     password = one.connection_pool.connection_kwargs["password"]
     by_tcp = redis_py.Redis(host="127.0.0.1", port=int(port["port"]), password=password, **options)
     servers: Any = several(cluster_url)
-    spread = Sharded(servers, options, redis._scripts)
+    spread = Sharded(servers, options)
     while not spread.is_trusted():
         time.sleep(0.1)
     return {

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from deploy.services.service import Service, ServiceError, chown, unprivileged_account
+from deploy.services.service import Service, ServiceError, chown, private, unprivileged_account
 from deploy.services.site_processes import LOOPBACK, program
 
 DATABASE_NAME = "socialsite"
@@ -55,8 +55,8 @@ def mariadb(
     account = unprivileged_account(directory)
     user = f"--user={account or 'root'}" if os.geteuid() == 0 else None
     data = directory / "data"
-    _private(directory, account)
-    work = _private(runtime / "mariadb", account)
+    private(directory, account)
+    work = private(runtime / "mariadb", account)
     if not (data / "mysql").exists():
         create_data(data, work, account)
     argv = [
@@ -98,13 +98,6 @@ def memory() -> str:
     if not re.fullmatch("[1-9][0-9]{0,5}[MG]", value):
         raise ServiceError(f"{MEMORY} must be a number of M or G, such as 2G")
     return value
-
-
-def _private(directory: Path, account: str | None) -> Path:
-    """Create a directory that only the account may read, and return it."""
-    directory.mkdir(0o700, parents=True, exist_ok=True)
-    chown(directory, account).chmod(0o700)
-    return directory
 
 
 def _install_mariadb(data: Path, work: Path, account: str | None) -> None:

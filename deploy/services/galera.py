@@ -25,6 +25,7 @@ from deploy.services.service import (
     ServiceError,
     chown,
     free_port,
+    private,
     tied,
     unprivileged_account,
 )
@@ -100,8 +101,7 @@ class Node:
         self.folder, self.place, self.password = folder, place, password
         self.account = unprivileged_account(folder)
         for path in (folder, folder / "work"):
-            path.mkdir(0o700, parents=True, exist_ok=True)
-            chown(path, self.account).chmod(0o700)
+            private(path, self.account)
         template = string.Template((Path(__file__).parent / "galera.cnf.tmpl").read_text())
         self._config = folder / "my.cnf"
         self._config.write_text(

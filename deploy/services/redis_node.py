@@ -17,7 +17,7 @@ from redis.retry import Retry
 
 from deploy.services import databases
 from deploy.services.galera import in_namespace
-from deploy.services.service import Service, chown, free_port, unprivileged_account
+from deploy.services.service import Service, chown, free_port, private, unprivileged_account
 from deploy.services.site_processes import LOOPBACK
 
 # Longer than a MIGRATE may take.
@@ -81,8 +81,7 @@ class Node:
         self.folder, self.place, self.password = folder, place, password
         self.frozen = False
         account = unprivileged_account(folder)
-        folder.mkdir(0o700, parents=True, exist_ok=True)
-        chown(folder, account).chmod(0o700)
+        private(folder, account)
         template = string.Template((Path(__file__).parent / "redis_cluster.conf.tmpl").read_text())
         config = folder / "redis.conf"
         config.touch(mode=0o600)

@@ -18,7 +18,7 @@ from deploy.pair import Pair, Server
 from deploy.services import databases
 from deploy.services.galera import in_namespace
 from deploy.services.haproxy import listens
-from deploy.services.service import Service, chown, free_port, unprivileged_account
+from deploy.services.service import Service, chown, free_port, private, unprivileged_account
 from deploy.services.site_processes import LOOPBACK, environment, program
 
 # The account of the program, by which the servers copy from each other too.
@@ -44,8 +44,7 @@ class Node:
         self.folder, self.place, self.password = folder, place, password
         self.account = unprivileged_account(folder)
         for path in (folder, folder / "work"):
-            path.mkdir(0o700, parents=True, exist_ok=True)
-            chown(path, self.account).chmod(0o700)
+            private(path, self.account)
         template = string.Template((HERE / "semisync.cnf.tmpl").read_text())
         self._config = folder / "my.cnf"
         self._config.write_text(

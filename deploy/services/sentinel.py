@@ -25,6 +25,7 @@ from deploy.services.service import (
     ServiceError,
     chown,
     free_port,
+    private,
     unprivileged_account,
 )
 from deploy.services.site_processes import LOOPBACK, environment
@@ -255,8 +256,7 @@ class Group:
         self, folder: Path, place: Place, number: int, first: Place, options: Mapping[str, str]
     ) -> Node:
         account = unprivileged_account(folder)
-        folder.mkdir(0o700, parents=True, exist_ok=True)
-        chown(folder, account).chmod(0o700)
+        private(folder, account)
         words = {**vars(place), **self._settings, "bind": place.host, "folder": folder}
         redis = None
         if number <= self._replicas:

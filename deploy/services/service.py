@@ -237,6 +237,13 @@ def group_of(account: str) -> grp.struct_group:
     return grp.getgrgid(pwd.getpwnam(account).pw_gid)
 
 
+def private(directory: Path, account: str | None) -> Path:
+    """Create a directory that only the account may read, and return it."""
+    directory.mkdir(0o700, parents=True, exist_ok=True)
+    chown(directory, account).chmod(0o700)
+    return directory
+
+
 def chown(path: Path, account: str | None) -> Path:
     """Make the account the owner of a file or directory and return the path."""
     if account:

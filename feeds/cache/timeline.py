@@ -28,7 +28,7 @@ from socialsite.core.cache.lease import Lease
 from socialsite.core.cache.reads import ById
 from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.positions import Position
-from socialsite.core.redis import splits
+from socialsite.core.redis import scripts
 
 ID_DIGITS = 19
 _MIRROR = MIN_ID + MAX_ID
@@ -39,7 +39,7 @@ BOTTOM, ABOVE = 1, -(2**52)
 CAP, SLACK = 400, 80
 # Redis does nothing else while a script runs: a thousand inboxes take some ms.
 KEYS_MAX = 500
-_COUNTED = splits.Split(splits.same, sum)
+_COUNTED = scripts.Split(scripts.same, sum)
 
 
 # A score, of one that was read as Redis gives it, and a member.

@@ -23,11 +23,11 @@ from functools import cached_property
 from operator import itemgetter
 
 from socialsite.core import redis
-from socialsite.core.redis import Promise, splits
+from socialsite.core.redis import Promise, scripts
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
-_TAKE, _FILL = splits.Split(splits.same, splits.indexes), splits.Split(splits.one_each(2), sum)
+_TAKE, _FILL = scripts.Split(scripts.same, scripts.indexes), scripts.Split(scripts.one_each(2), sum)
 
 
 class Lease:

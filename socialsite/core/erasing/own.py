@@ -21,9 +21,6 @@ from socialsite.core.models import (
     VideoUpload,
 )
 
-# Keys that one call of SCAN looks at.
-SCANNED = 1000
-
 
 def _media(user_id: int) -> "QuerySet[Media]":
     return Media.objects.filter(owner_id=user_id)
@@ -57,8 +54,8 @@ def keys_of(user_id: int) -> Iterator[bytes]:
 def _erase_keys(user_id: int, limit: int) -> int:
     """Delete all keys of a person: none of them holds the truth."""
     found = list(keys_of(user_id))
-    for start in range(0, len(found), SCANNED):
-        some = found[start : start + SCANNED]
+    for start in range(0, len(found), redis.SCANNED):
+        some = found[start : start + redis.SCANNED]
         redis.call(methodcaller("delete", *some))
     return 0  # one pass: what comes back belongs to a request that runs now
 

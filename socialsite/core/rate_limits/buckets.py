@@ -102,11 +102,11 @@ class PendingTakes:
         if not refused:
             known = [grant for grant in grants if grant.limit is not None]
             return min(known, key=lambda one: one.remaining / (one.limit or 1), default=FREE)
-        if len(refused) < len(grants):
-            given = [
-                group for (group, _), one in zip(self._asked, grants, strict=True) if one.allowed
-            ]
-            refund([take for group in given for take in group])
+        both = zip(self._asked, grants, strict=True)
+        # A bucket that did not answer gave nothing.
+        taken = [group for (group, _), one in both if one.allowed and one.limit is not None]
+        if taken:
+            refund([take for group in taken for take in group])
         return max(refused, key=lambda one: one.retry_after)
 
     def grant(self) -> Grant:

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import redis
 from django.conf import settings
 from django_redis import get_redis_connection
-from redis.exceptions import NoScriptError
 
 from socialsite.core import db
 from socialsite.core.redis.along import along, taken
 from socialsite.core.redis.backlogs import Backlog
 from socialsite.core.redis.circuit_breaker import RedisDown, breaker
 from socialsite.core.redis.promises import Promise
-from socialsite.core.redis.splits import Split
+from socialsite.core.redis.scripts import SCRIPTS, Split
 from socialsite.core.redis.wire import wire_of
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IS_SPREAD",
+    "SCANNED",
     "Batch",
     "Promise",
     "RedisDown",
@@ -62,6 +62,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LUA_DIRS = "lua"
+# Keys that one call of SCAN looks at.
 SCANNED = 1000
 
 
@@ -77,7 +78,7 @@ def client() -> "redis.Redis":
     from socialsite.core.redis.sharded.client import Sharded
 
     options = cast("Any", settings.CACHES["default"])["OPTIONS"]["CONNECTION_POOL_KWARGS"]
-    return cast("redis.Redis", Sharded(settings.CACHE_SERVERS, options, _scripts))
+    return cast("redis.Redis", Sharded(settings.CACHE_SERVERS, options))
 
 
 def tag(ident: int) -> str:
@@ -160,7 +161,7 @@ def call(function: Callable[["redis.Redis"], T]) -> T:
     breaker.check()
     try:
         connection = client()
-        _settle(connection)
+        wire_of(connection.connection_pool).settle()
         if backlog:
             backlog.settle(connection)
         answer = function(connection)
@@ -286,7 +287,7 @@ class Batch:
         if not commands:
             return
         try:
-            replies = call(functools.partial(_send, commands=commands))
+            replies = _replies_of(commands)
         except RedisDown:
             return
         if keys:
@@ -300,17 +301,6 @@ class Batch:
         for (promise, read), reply in zip(promises, replies, strict=True):
             if not isinstance(reply, Exception):
                 promise.set(reply if read is None else read(reply))
-
-
-def _send(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[Any]:
-    replies = _replies(connection, commands)
-    unknown = [n for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
-    if unknown:  # a new or emptied Redis
-        _load_scripts(connection)
-        again = _replies(connection, [commands[n] for n in unknown])
-        for number, reply in zip(unknown, again, strict=True):
-            replies[number] = reply
-    return replies
 
 
 def _post(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> None:
@@ -342,25 +332,6 @@ def _spotty(read: Callable[[list[bytes | None]], T]) -> Callable[[list[Any]], T]
     return lambda values: read([None if isinstance(one, Exception) else one for one in values])
 
 
-def _settle(connection: "redis.Redis") -> None:
-    """Read the replies of posted commands; send those again whose script was not loaded.
-
-    So a thread's reads run after its earlier writes. A broken wire has no replies.
-    """
-    wire = wire_of(connection.connection_pool)
-    if not wire.posted:
-        return
-    posted, wire.posted = wire.posted, ()
-    try:
-        replies = wire.read(len(posted))
-    except redis.ConnectionError:
-        return
-    again = [posted[n] for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
-    if again:
-        _load_scripts(connection)
-        wire.ask(again)
-
-
 @functools.cache
 def script(module_file: str, name: str, split: Split | None = None) -> "Script":
     """Return the Lua script `lua/<name>.lua` beside a module (pass its `__file__`).
@@ -370,22 +341,13 @@ def script(module_file: str, name: str, split: Split | None = None) -> "Script":
     return Script(Path(module_file).parent / LUA_DIRS / f"{name}.lua", split)
 
 
-# By their SHA.
-_scripts: dict[str, "Script"] = {}
-
-
-def _load_scripts(connection: "redis.Redis") -> None:
-    for one in _scripts.values():
-        connection.script_load(one.text)
-
-
 class Script:
     """A Lua script kept in a file, run by its SHA with a fallback to its text."""
 
     def __init__(self, path: Path, split: Split | None = None) -> None:
         self.text, self.split = path.read_text(), split
         self.sha = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
-        _scripts[self.sha] = self
+        SCRIPTS[self.sha] = self
 
     def __call__(self, keys: Sequence[str], args: Sequence[Any]) -> Any:
         """Run it now; RedisDown when Redis does not answer."""

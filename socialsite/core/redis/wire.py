@@ -4,11 +4,15 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import hiredis
 import redis
+from redis.exceptions import NoScriptError
+
+from socialsite.core.redis.scripts import SCRIPTS
 
 
 class Wire:
@@ -30,6 +34,35 @@ class Wire:
 
     def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands and return their replies."""
+        self._send(commands)
+        return self.replies(commands)
+
+    def replies(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the replies of commands that were sent; those with a missing script run again."""
+        replies = self.read(len(commands))
+        unknown = [n for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+        if unknown:  # a new or emptied Redis
+            self.load_scripts()
+            again = self._run([commands[number] for number in unknown])
+            for number, reply in zip(unknown, again, strict=True):
+                replies[number] = reply
+        return replies
+
+    def load_scripts(self) -> None:
+        """Load all scripts."""
+        self._run([("SCRIPT", "LOAD", script.text) for script in SCRIPTS.values()])
+
+    def settle(self) -> None:
+        """Read the replies of posted commands, so that a thread's reads run after its writes.
+
+        A broken wire has none.
+        """
+        if self.posted:
+            posted, self.posted = self.posted, ()
+            with suppress(redis.ConnectionError):
+                self.replies(posted)
+
+    def _run(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         self._send(commands)
         return self.read(len(commands))
 

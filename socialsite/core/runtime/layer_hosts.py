@@ -16,9 +16,9 @@ def layer_host(servers: CacheServers) -> dict[str, Any]:
     own = {"password": servers.password, "socket_connect_timeout": CONNECT_SECONDS}
     if servers.is_cluster:
         return {"connection_class": NodeConnection, "addresses": servers.addresses, **own}
-    # The Sentinels have the password of the servers, or none; a user without one takes any.
-    sentinels = {"sentinel_kwargs": own}
-    return {"sentinels": [*servers.addresses], "master_name": servers.master, **sentinels, **own}
+    sentinels = [*servers.addresses]  # their password is that of the servers
+    name = servers.master
+    return {"sentinels": sentinels, "sentinel_kwargs": own, "master_name": name, **own}
 
 
 class NodeConnection(Connection):

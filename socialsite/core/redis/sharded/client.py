@@ -1,7 +1,6 @@
 """redis-py's methods for single commands on several servers, and deletions that count."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import redis
@@ -11,8 +10,8 @@ from redis.retry import Retry
 
 from socialsite.core.cache_servers import CacheServers
 from socialsite.core.redis.sharded import trust
-from socialsite.core.redis.sharded.topology import Address, Cluster, Master, replication_of
-from socialsite.core.redis.sharded.wires import Script, Servers, ShardedWire
+from socialsite.core.redis.sharded.topology import Address, Cluster, Master
+from socialsite.core.redis.sharded.wires import Servers, ShardedWire
 from socialsite.core.redis.wire import wire_of
 
 # The thread of `trust` asks servers that may be slow or away.
@@ -24,35 +23,29 @@ class Sharded(CoreCommands):
 
     _event_dispatcher: Any = None  # for redis-py: nobody listens
 
-    def __init__(
-        self, servers: CacheServers, options: dict[str, Any], scripts: Mapping[str, Script]
-    ) -> None:
+    def __init__(self, servers: CacheServers, options: dict[str, Any]) -> None:
         self._patient: dict[str, Any] = {
             "socket_timeout": THREAD_SECONDS,
             "socket_connect_timeout": THREAD_SECONDS,
             "retry": Retry(NoBackoff(), 0),
             "protocol": 2,
             "decode_responses": True,
+            "password": servers.password,
         }
-        self._password = servers.password
         self._connections: dict[Address, redis.Redis] = {}
         self.topology = (
             Cluster(servers, self.connect) if servers.is_cluster else Master(servers, self._patient)
         )
         self.trust = trust.Trust(self.topology, self.connect)
-        self.connection_pool = Servers(
-            self.topology,
-            self.trust,
-            {**options, "password": servers.password},
-            scripts,
-        )
+        own = {**options, "password": servers.password}
+        self.connection_pool = Servers(self.topology, self.trust, own)
         self._parsers: Any = redis.Redis(protocol=2).response_callbacks
 
     def connect(self, address: Address) -> redis.Redis:
         """Return a client of one server, for questions about the server itself."""
         if address not in self._connections:
             self._connections[address] = redis.Redis(
-                host=address.host, port=address.port, password=self._password, **self._patient
+                host=address.host, port=address.port, **self._patient
             )
         return self._connections[address]
 
@@ -92,12 +85,8 @@ class Sharded(CoreCommands):
 
     def is_trusted(self) -> bool:
         """Return whether this process may use all masters now."""
-        addresses, allowed = self.topology.masters(), self.trust.allowed()
-        try:
-            found = {replication_of(self.connect(one)).replid for one in addresses}
-        except redis.RedisError:
-            return False
-        return bool(found) and found <= allowed
+        allowed, found = self.trust.allowed(), self.trust.masters()
+        return 0 < len(found) == len(self.topology.masters()) and found.keys() <= allowed
 
     # --- deletions ------------------------------------------------------------------------------
     def delete_everywhere(self, keys: Sequence[str]) -> None:
@@ -115,13 +104,6 @@ class Sharded(CoreCommands):
         # Slots may have moved since this process looked.
         places.refresh()
         ids, failed = self._wire.delete(keys)
-        others = {self._replid(one) for one in places.masters() if one not in failed}
+        masters = self.trust.masters()
+        others = [replid for replid, address in masters.items() if address not in failed]
         trust.settle(ids, is_complete=not failed, keep=others)
-
-    def _replid(self, address: Address) -> str:
-        """Return the id of a server, "" if it does not tell."""
-        known = self.connection_pool.replids.get(address, "")
-        if not known:
-            with suppress(redis.RedisError):
-                known = replication_of(self.connect(address)).replid
-        return known

@@ -2,18 +2,11 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import redis
-from redis.exceptions import NoScriptError
-
-from socialsite.core.redis.sharded.topology import Address, fields_of, replication
-from socialsite.core.redis.splits import Command
+from socialsite.core.redis.sharded.splitting import Command
+from socialsite.core.redis.sharded.topology import fields_of, replication
 from socialsite.core.redis.wire import Wire
-
-if TYPE_CHECKING:
-    from socialsite.core.redis.sharded.wires import Servers
 
 IDENTITY = ("INFO", "replication")
 
@@ -23,9 +16,8 @@ class NodeWire(Wire):
 
     VERIFY_SECONDS = 0.5
 
-    def __init__(self, servers: "Servers", address: Address) -> None:
-        super().__init__(servers.pool(address))
-        self._servers, self._address = servers, address
+    def __init__(self, pool: Any) -> None:
+        super().__init__(pool)
         self.replid = ""
         self._verified = 0.0
         self._is_asking = False
@@ -35,7 +27,7 @@ class NodeWire(Wire):
 
         The id of a server that is not trusted is asked for again, since it may have a new one.
         """
-        self._settle()
+        self.settle()
         self._prepare()
         if self.replid not in trusted and self._is_old:
             self.verify()
@@ -50,33 +42,14 @@ class NodeWire(Wire):
         self._is_asking = self._is_old
         self._send([IDENTITY, *commands] if self._is_asking else commands)
 
-    def read_all(self, commands: Sequence[Command]) -> list[Any]:
-        """Return the replies of commands that were sent; missing scripts are loaded."""
-        if self._is_asking:
-            self._is_asking = False
-            first, *found = self.read(1 + len(commands))
-            self._identify(first)
-        else:
-            found = self.read(len(commands))
-        unknown = [n for n, reply in enumerate(found) if isinstance(reply, NoScriptError)]
-        if unknown:  # a new or emptied server
-            self.load_scripts()
-            again = self.ask([commands[n] for n in unknown])
-            for number, reply in zip(unknown, again, strict=True):
-                found[number] = reply
+    def read(self, count: int) -> list[Any]:
+        """Return this many replies to what was sent."""
+        if not self._is_asking:
+            return super().read(count)
+        self._is_asking = False
+        first, *found = super().read(1 + count)
+        self._identify(first)
         return found
-
-    def load_scripts(self) -> None:
-        """Load all scripts."""
-        self.ask([("SCRIPT", "LOAD", one.text) for one in self._servers.scripts.values()])
-
-    def _settle(self) -> None:
-        """Read the replies of posted commands: a thread's reads run after its earlier writes."""
-        if not self.posted:
-            return
-        posted, self.posted = self.posted, ()
-        with suppress(redis.ConnectionError, redis.TimeoutError):  # then there are none
-            self.read_all(posted)
 
     def _connect(self) -> None:
         super()._connect()
@@ -85,7 +58,7 @@ class NodeWire(Wire):
 
     def verify(self) -> None:
         """Ask the server for its id."""
-        (reply,) = self.ask([IDENTITY])
+        (reply,) = self._run([IDENTITY])
         self._identify(reply)
 
     def _identify(self, reply: Any) -> None:
@@ -95,4 +68,3 @@ class NodeWire(Wire):
         found = replication(fields_of(reply))
         # A replica has its master's id.
         self.replid = found.replid if found.is_master else ""
-        self._servers.replids[self._address] = self.replid

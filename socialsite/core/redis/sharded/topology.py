@@ -85,16 +85,9 @@ class Master(Refreshed):
 
     def __init__(self, servers: CacheServers, options: dict[str, Any]) -> None:
         super().__init__()
-        places = [*servers.addresses]
-        passwords: list[str | None] = [None]
-        if servers.password:
-            passwords.insert(0, servers.password)
         self._name = servers.master or ""
-        # Sentinels may have the servers' password, or none.
         make: Any = Sentinel
-        self._sentinels = [
-            make(places, sentinel_kwargs={**options, "password": word}) for word in passwords
-        ]
+        self._sentinel = make([*servers.addresses], sentinel_kwargs=options)
         self._address: Address | None = None
 
     def address_of(self, _key: object) -> Address | None:
@@ -106,12 +99,10 @@ class Master(Refreshed):
         return [self._address] if self._address else []
 
     def _refresh(self) -> None:
-        for sentinel in self._sentinels:
-            try:
-                self._address = Address(*sentinel.discover_master(self._name))
-                return
-            except redis.RedisError as error:
-                logger.info("no Sentinel names the master: %s", error)
+        try:
+            self._address = Address(*self._sentinel.discover_master(self._name))
+        except redis.RedisError as error:
+            logger.info("no Sentinel names the master: %s", error)
 
     def moved(self, _key: object, _to: Address) -> None:
         """Only keys of a cluster move."""

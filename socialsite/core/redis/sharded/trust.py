@@ -80,6 +80,20 @@ class Trust:
             self._is_wanted = True
             self._awake.set()
 
+    def masters(self) -> dict[str, Address]:
+        """Return the masters that answer, by their ids."""
+        addresses = self._topology.masters()
+        states = at_once(self._state, addresses)
+        both = zip(states, addresses, strict=True)
+        return {one.replid: address for one, address in both if one and one.is_master}
+
+    def _state(self, address: Address) -> Replication | None:
+        try:
+            return replication_of(self._connect(address))
+        except redis.RedisError as error:
+            logger.info("the cache server %s:%d does not answer: %s", *address, error)
+            return None
+
     def _start(self) -> None:
         with self._lock:
             if self._process != os.getpid():
@@ -131,7 +145,7 @@ class Trust:
     def _tend(self, rows: dict[str, ledger.Row]) -> bool:
         """Claim and empty masters that are not trusted; return whether some are left."""
         self._topology.refresh()
-        found = self._masters()
+        found = self.masters()
         is_left = len(found) < max(1, len(self._topology.masters()))
         for replid, address in found.items():
             row = rows.get(replid)
@@ -148,20 +162,6 @@ class Trust:
                 self._claims[replid] = _Claim(token, time.monotonic() + wait)
             ledger.forget()
         return is_left
-
-    def _masters(self) -> dict[str, Address]:
-        """Return the masters that answer, by their ids."""
-        addresses = self._topology.masters()
-        states = at_once(self._state, addresses)
-        both = zip(states, addresses, strict=True)
-        return {one.replid: address for one, address in both if one and one.is_master}
-
-    def _state(self, address: Address) -> Replication | None:
-        try:
-            return replication_of(self._connect(address))
-        except redis.RedisError as error:
-            logger.info("the cache server %s:%d does not answer: %s", *address, error)
-            return None
 
     def _empty(self, address: Address, replid: str) -> bool:
         """Empty a server; return False if it fails, or is another one by now."""
@@ -196,7 +196,7 @@ def settle(done: Collection[str], *, is_complete: bool, keep: Collection[str]) -
                 logger.exception("servers of the cache that miss deletions are still trusted")
                 return
             time.sleep(POLL_SECONDS)
-    CACHE_SERVERS_DISTRUSTED.inc()
     if passed < PERMIT_SECONDS:
+        CACHE_SERVERS_DISTRUSTED.inc()
         logger.warning("a cache server missed deletions; waiting until nobody reads it")
         time.sleep(PERMIT_SECONDS - passed)

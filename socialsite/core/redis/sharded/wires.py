@@ -7,16 +7,16 @@ its reply. Commands that must not wait for trust are in `ALWAYS`.
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import redis
-from redis.exceptions import AskError, ClusterDownError, MovedError, NoScriptError
+from redis.exceptions import AskError, ClusterDownError, MovedError
 
 from socialsite.core.redis.circuit_breaker import Breaker, RedisDown
 from socialsite.core.redis.sharded.node_wire import NodeWire
+from socialsite.core.redis.sharded.splitting import ANY_SERVER, Command, Parts, key_of, parts_of
 from socialsite.core.redis.sharded.topology import Address, Topology
 from socialsite.core.redis.sharded.trust import Trust
-from socialsite.core.redis.splits import ANY_SERVER, Command, Split, key_of, parts_of
 
 # To delete is right on every server. A message is no data.
 ALWAYS = ("DEL", *ANY_SERVER)
@@ -26,7 +26,6 @@ ROUNDS = 4
 
 Numbers = Sequence[int]
 Replies = list[Any]
-Join = Callable[[Sequence[Any]], Any]
 
 
 class Untrusted(redis.RedisError):
@@ -41,14 +40,6 @@ class Unreachable(redis.ConnectionError):
         self.address = address
 
 
-class Script(Protocol):
-    """A Lua script of the site."""
-
-    text: str
-    sha: str
-    split: Split | None
-
-
 class Servers:
     """What all threads of a process share; in place of the pool of a client of one server."""
 
@@ -57,19 +48,12 @@ class Servers:
         topology: Topology,
         trust: Trust,
         connection_kwargs: dict[str, Any],
-        scripts: Mapping[str, Script],
     ) -> None:
-        self.topology, self.trust, self.scripts = topology, trust, scripts
+        self.topology, self.trust = topology, trust
         self.connection_kwargs = connection_kwargs  # as that of a pool
         self._lock = threading.Lock()
         self._pools: dict[Address, Any] = {}
         self._breakers: dict[Address, Breaker] = {}
-        # The id of each server, when a thread asked for it last.
-        self.replids: dict[Address, str] = {}
-
-    def split_of(self, sha: str) -> Split | None:
-        """Return how the script with a SHA is split."""
-        return self.scripts[sha].split if sha in self.scripts else None
 
     def any_server(self) -> Address | None:
         """Return a server that answered last, or may be tried first; None if there is none."""
@@ -124,28 +108,17 @@ class ShardedWire:
         """Send commands, each to the server of its key; return their replies."""
         if not self.pool.topology.is_split:
             return self._replies(commands)
-        flat: list[Command] = []
-        joins: list[tuple[int, Join | None]] = []
-        for command in commands:
-            parts = parts_of(command, self.pool.split_of)
-            if parts is None:
-                flat.append(command)
-                joins.append((1, None))
-            else:
-                flat += parts.commands
-                joins.append((len(parts.commands), parts.join))
-        return [*_joined(self._replies(flat), joins, commands)]
+        parts = [*map(parts_of, commands)]
+        replies = self._replies([one for part in parts for one in part.commands])
+        return [*_joined(replies, parts, commands)]
 
     def post(self, commands: Sequence[Command]) -> None:
         """Send commands without waiting; a server that fails or is not trusted gets none."""
         trusted = self.pool.trust.allowed()
-        flat: list[Command] = []
-        for command in commands:
-            split = self.pool.topology.is_split
-            parts = parts_of(command, self.pool.split_of) if split else None
-            flat += [command] if parts is None else parts.commands
-        for address, numbers in self._by_server(flat).items():
-            some = [flat[number] for number in numbers]
+        if self.pool.topology.is_split:
+            commands = [one for command in commands for one in parts_of(command).commands]
+        for address, numbers in self._by_server(commands).items():
+            some = [commands[number] for number in numbers]
 
             def send(wire: NodeWire, some: Sequence[Command] = some) -> None:
                 if wire.begin(trusted):
@@ -253,7 +226,7 @@ class ShardedWire:
         sent = [commands[n] for n in numbers]
 
         def read(wire: NodeWire) -> None:
-            found = wire.read_all(sent)
+            found = wire.replies(sent)
             is_trusted = wire.replid in trusted  # it may have a new id by now
             for number, reply in zip(numbers, found, strict=True):
                 is_right = is_trusted or commands[number][0] in ALWAYS
@@ -275,15 +248,13 @@ class ShardedWire:
             wire.begin(trusted)
             wire.verify()
             is_trusted = wire.replid in trusted
+            if any(commands[number][0] == "EVALSHA" for number in numbers):
+                wire.load_scripts()  # one that is missing would run again without ASKING
             for number in numbers:
                 if not is_trusted and commands[number][0] not in ALWAYS:
                     replies[number] = Untrusted("the server is not trusted")
                     continue
-                for _ in range(2):
-                    _, replies[number] = wire.ask([("ASKING",), commands[number]])
-                    if not isinstance(replies[number], NoScriptError):
-                        break
-                    wire.load_scripts()
+                _, replies[number] = wire.ask([("ASKING",), commands[number]])
 
         error = self._at(address, ask)
         if error is not None:
@@ -296,7 +267,7 @@ class ShardedWire:
             breaker.check()
             wire = self._nodes.get(address)
             if wire is None:
-                wire = self._nodes[address] = NodeWire(self.pool, address)
+                wire = self._nodes[address] = NodeWire(self.pool.pool(address))
             function(wire)
         except RedisDown as error:
             self.pool.trust.want()
@@ -325,15 +296,12 @@ def _moves(reply: Any) -> bool:
 
 
 def _joined(
-    replies: Sequence[Any], joins: Sequence[tuple[int, Join | None]], commands: Sequence[Command]
+    replies: Sequence[Any], parts: Sequence[Parts], commands: Sequence[Command]
 ) -> Iterator[Any]:
     """Yield one reply for each command; the errors of single keys of a MGET stay in its list."""
     start = 0
-    for (count, join), command in zip(joins, commands, strict=True):
-        some = replies[start : start + count]
+    for part, command in zip(parts, commands, strict=True):
+        some = replies[start : start + len(part.commands)]
+        start += len(part.commands)
         failed = next((one for one in some if isinstance(one, Exception)), None)
-        if join is None or (failed is not None and command[0] != "MGET"):
-            yield failed if failed is not None else some[0]
-        else:
-            yield join(some)
-        start += count
+        yield part.join(some) if failed is None or command[0] == "MGET" else failed

@@ -10,9 +10,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from deploy.services.redis_cluster import Cluster, throw_away_cluster
-from socialsite.core import redis
 from socialsite.core.cache_servers import several
 from socialsite.core.redis import circuit_breaker
+from socialsite.core.redis.sharded import client
 from socialsite.core.redis.sharded.client import Sharded
 from socialsite.tests.support.waiting import eventually
 
@@ -53,12 +53,13 @@ def process(
 ) -> Iterator[Process]:
     """Make clients that trust all masters, each with a thread of its own, as in a process."""
     monkeypatch.setattr(circuit_breaker, "BREAK_SECONDS", 0.5)
+    monkeypatch.setattr(client, "THREAD_SECONDS", 5.0)
     made: list[Sharded] = []
 
     def make() -> Sharded:
         servers = several(cluster.url())
         assert servers is not None
-        found = Sharded(servers, OPTIONS, redis._scripts)
+        found = Sharded(servers, OPTIONS)
         made.append(found)
         eventually(found.is_trusted)
         return found
