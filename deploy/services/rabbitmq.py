@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.services import streams
-from deploy.services.galera import in_namespace
-from deploy.services.service import Service, ServiceError, free_port, tied
+from deploy.services.service import Service, ServiceError, free_port, in_namespace, tied
 from deploy.services.site_processes import LOOPBACK, program
 
 USER = "socialsite"
