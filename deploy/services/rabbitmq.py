@@ -189,7 +189,7 @@ class Cluster:
 
     def is_whole(self) -> bool:
         """Return whether each node answers clients, and sees all others."""
-        return self.running() == [len(self.nodes)] * len(self.nodes)
+        return all(self._seen(node) == len(self.nodes) for node in self.nodes)
 
     def running(self) -> list[int]:
         """Return how many nodes each node sees; 0 for a node that does not answer."""
