@@ -98,8 +98,8 @@ class Trial:
     def fail(self, kind: str) -> None:
         """Let a machine fail, wait until everything is there again, and compare all pages."""
         time.sleep(CALM_SECONDS)
-        number, began = self.dice.randrange(MACHINES), time.monotonic()
-        writes = self.site.writer() == number
+        number, writes = self.dice.randrange(MACHINES), self.site.writer()
+        seen, began = len(self.journal.failures), time.monotonic()
         self._name(kind)
         self.faults[kind](number)
         self.site.boot(number)
@@ -109,18 +109,20 @@ class Trial:
         time.sleep(AFTER_SECONDS)
         self._name(CALM)
         self.checkers.compare()
+        failures = [f"{at:.1f} {fault}: {text}" for at, fault, text in self.journal.failures[seen:]]
         self.rounds.append(
             {
                 "fault": kind,
                 "machine": number + 1,
-                "wrote the database": writes,
+                "wrote the database": writes == number,
                 "seconds": round(over - began, 1),
                 "whole after": round(whole - over, 1),
-                "failed": sum(fault == kind for _, fault, _ in self.journal.failures),
+                "failed": len(failures),
                 "wrong": len(self.checkers.journal.wrong),
             }
         )
-        print(json.dumps(self.rounds[-1]), flush=True)
+        print(json.dumps(self.rounds[-1] | {"ended": time.time(), "failures": failures[:9]}))
+        sys.stdout.flush()
 
     def _name(self, fault: str) -> None:
         self.journal.fault = self.checkers.journal.fault = fault
