@@ -10,11 +10,11 @@ export PYTHONDONTWRITEBYTECODE :=
 BUILD_PACKAGES := python3-dev gcc pkg-config libmariadb-dev
 STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mariadb-client redis-tools nginx ffmpeg
 TEST_PACKAGES := $(STACK_PACKAGES) haproxy zstd age gnupg prometheus curl gettext chromium chromium-headless-shell fonts-noto-cjk
-# What trials of the fail-over of the database need too; deploy/galera.sh unpacks the rest.
-TRIAL_PACKAGES := $(TEST_PACKAGES) galera-4 rsync
+# What servers past one machine need too; deploy/galera.sh unpacks the rest.
+CLUSTER_PACKAGES := $(TEST_PACKAGES) galera-4 rsync rabbitmq-server
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stack worker test testall check fmt lock audit bench chaos gallery lighthouse
+.PHONY: help setup run stack cluster worker test testall check fmt lock audit bench chaos gallery lighthouse
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -33,6 +33,12 @@ stack: ## the full stack on one machine (MariaDB, Redis, Celery, nginx): HOST PO
 	@deploy/venv.sh stack
 	@exec $(PYTHON) -m deploy.stack
 
+cluster: ## each tier on three machines, all on this one, without its data at the end: DEMO=0
+	@deploy/packages.sh $(CLUSTER_PACKAGES)
+	@deploy/galera.sh
+	@deploy/venv.sh dev
+	@exec $(PYTHON) -m deploy.cluster
+
 worker: ## one Celery worker for DATABASE_URL, REDIS_URL and BROKER_URL; ARGS="-Q video" for videos
 	@deploy/packages.sh $(BUILD_PACKAGES) ffmpeg
 	@deploy/venv.sh stack
@@ -44,7 +50,7 @@ test: ## all checks and tests on throw-away services; ARGS="-k feed -x" selects 
 	@exec $(PYTHON) -m deploy.dev.testrun $(ARGS)
 
 testall: ## the same, but every test in every mode that it can run in; for nights and releases
-	@deploy/packages.sh $(TRIAL_PACKAGES)
+	@deploy/packages.sh $(CLUSTER_PACKAGES)
 	@deploy/galera.sh
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.dev.testrun --every-mode $(ARGS)
@@ -75,7 +81,7 @@ bench: ## run benchmarks on throw-away services: ARGS="relations --edges 100000"
 	@exec $(PYTHON) -m deploy.dev.trials bench $(ARGS)
 
 chaos: ## run long fault-injection trials on throw-away services: ARGS="relations --operations 100000"
-	@deploy/packages.sh $(TRIAL_PACKAGES)
+	@deploy/packages.sh $(CLUSTER_PACKAGES)
 	@deploy/galera.sh
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.dev.trials chaos $(ARGS)

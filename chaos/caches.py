@@ -27,8 +27,8 @@ from pathlib import Path
 from bench.support import harness
 from chaos.machines import cache_servers, links
 from chaos.machines.cache_servers import Caches, hits_between
-from chaos.machines.couples import Couple, Person
-from chaos.machines.journal import CALM, Journal
+from chaos.machines.checkers import Checkers
+from chaos.machines.journal import CALM
 from chaos.machines.links import Links
 from chaos.machines.report import wait
 from chaos.machines.sites import Sites, sites
@@ -46,7 +46,7 @@ ENV = {
     "TRUSTED_PROXIES": "1",
 }
 CALM_SECONDS, AFTER_SECONDS = 8.0, 10.0
-READ_SECONDS, SAMPLE_SECONDS = 0.1, 0.5
+SAMPLE_SECONDS = 0.5
 EVENTS_SECONDS = 120
 # So many keys a request finds once the caches are filled.
 WARM_HITS, WARM_SECONDS = 5.0, 60
@@ -59,54 +59,27 @@ class Trial:
     """The couples, the readers, and the figures."""
 
     def __init__(self, site: Sites, caches: Caches, couples: int, seed: int) -> None:
-        self.site, self.caches, self.journal = site, caches, Journal()
+        self.site, self.caches = site, caches
         self.dice = random.Random(seed)
-        self.couples = [self._couple(number) for number in range(couples)]
-        self._locks = [threading.Lock() for _ in self.couples]
-        self._stop, self._go = threading.Event(), threading.Event()
-        self._go.set()
+        self.checkers = Checkers(site.http, couples, self.dice)
+        self.journal = self.checkers.journal
+        self._stop = threading.Event()
         # Times, requests and hits, for the share of requests that the caches answer.
         self.samples = list[tuple[float, int, int]]()
-        self._threads = [
-            *(threading.Thread(target=self._write, args=(n,)) for n in range(couples)),
-            *(threading.Thread(target=self._read, args=(one,)) for one in self.couples),
-            threading.Thread(target=self._sample),
-        ]
+        self._sampler = threading.Thread(target=self._sample)
         self.wrong = list[str]()
         self.rounds = list[dict[str, object]]()
 
-    def _couple(self, number: int) -> Couple:
-        processes = self.site.http
-        name = f"couple{number}"
-        people = [Person(processes[0], f"192.0.2.{10 * number + n}") for n in range(3)]
-        for person, letter in zip(people, "abc", strict=True):
-            if not person.sign_up(f"{name}{letter}"):
-                raise SystemExit(f"{name}{letter} could not sign up")
-        author, reader, drifter = people
-        dice = random.Random(self.dice.random())
-        couple = Couple(author, reader, drifter, name, processes, self.journal, dice)
-        couple.author_id, couple.reader_id = (
-            str(one.get("/api/v1/users/me").json["id"]) for one in (author, reader)
-        )
-        return couple
-
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Let each reader follow two authors, and everybody write and read, for the block."""
-        for one, other in zip(self.couples, [*self.couples[1:], self.couples[0]], strict=True):
-            for author in {one.author_id, other.author_id}:
-                answer = one.reader.send("POST", f"/api/v1/users/{author}/follow")
-                if answer.status != 200:
-                    raise SystemExit(f"no follow: {answer.status}")
-        try:
-            for thread in self._threads:
-                thread.start()
-            yield
-        finally:
-            self._go.set()
-            self._stop.set()
-            for thread in self._threads:
-                thread.join()
+        """Let everybody write and read for the block."""
+        with self.checkers.running():
+            self._sampler.start()
+            try:
+                yield
+            finally:
+                self._stop.set()
+                self._sampler.join()
 
     def warm_up(self) -> None:
         """Wait until the cache is used: a trial without it would show nothing."""
@@ -125,7 +98,7 @@ class Trial:
         hit = self.caches.faults[kind](self.dice)
         over = time.monotonic()
         time.sleep(AFTER_SECONDS)
-        self._compare()
+        self.checkers.compare()
         self.journal.fault = CALM
         self.rounds.append(
             {
@@ -140,31 +113,6 @@ class Trial:
         )
         examples = [text for _, _, text in self.journal.failures[failed : failed + 5]]
         print(json.dumps(self.rounds[-1] | {"failures": examples}), flush=True)
-
-    def _compare(self) -> None:
-        """Compare all pages on all processes, while nobody writes."""
-        self._go.clear()
-        with contextlib.ExitStack() as stack:
-            for lock in self._locks:
-                stack.enter_context(lock)
-            for couple in self.couples:
-                couple.look_everywhere()
-        self._go.set()
-
-    def _write(self, number: int) -> None:
-        while not self._stop.is_set():
-            self._go.wait()
-            with self._locks[number]:
-                self.couples[number].step()
-
-    def _read(self, couple: Couple) -> None:
-        """Read the home feed of a reader on all processes in turn."""
-        person = Person(couple.processes[0], couple.reader.headers["X-Forwarded-For"])
-        person.token = couple.reader.token
-        dice = random.Random(couple.dice.random())
-        while not self._stop.wait(READ_SECONDS):
-            process = dice.choice(couple.processes)
-            couple.send(process, person, "GET", "/api/v1/feed")
 
     # --- use of the cache -------------------------------------------------------------------------
     def _sample(self) -> None:

@@ -158,7 +158,8 @@ class Trial:
         for number in range(self.database.number):
             with closing(self.database.connect(number)) as connection:
                 connection.select_db(databases.DATABASE_NAME)
-                found = lost(connection, self.load, self.fickle, self.probes)
+                found = lost(connection, self.load, self.fickle)
+                found += self.probes.lost(connection)
                 self.wrong += [f"server {number}: {one}" for one in found]
                 sums.append(checksums(connection))
         self.wrong += [

@@ -59,6 +59,7 @@ class Stack:
         host: str = "127.0.0.1",
         durable: bool = True,
         behind_proxy: bool = False,
+        namespace: str = "",
         echo: Echo | None = None,
     ) -> None:
         self.data_dir = data_dir.resolve()
@@ -67,7 +68,7 @@ class Stack:
         self.processes: dict[str, Service] = {}
         self._given = dict(env or {})
         self._durable = durable
-        self._behind_proxy = behind_proxy
+        self._behind_proxy, self._namespace = behind_proxy, namespace
         self._echo = echo
         self._cleanup = contextlib.ExitStack()
         self.env: dict[str, str] = {}
@@ -77,6 +78,10 @@ class Stack:
         """URL of the site on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104
         return f"http://{host}:{self.port}"
+
+    def socket(self, name: str) -> Path:
+        """Return the path of the socket of a process of the site."""
+        return self._runtime / f"{name}.sock"
 
     def start(self, name: str | None = None) -> None:
         """Start one stopped or killed service, or all, and wait until they are ready."""
@@ -128,7 +133,7 @@ class Stack:
         own = self.data_dir / "stack"
         group = _secure(self.data_dir, own)
         self._cleanup.enter_context(_only_one(own / "lock"))
-        runtime = Path(self._cleanup.enter_context(_runtime_directory()))
+        self._runtime = runtime = Path(self._cleanup.enter_context(_runtime_directory()))
         password = _password(own / "password")
 
         urls = self._start_databases(own, runtime, password)
@@ -170,8 +175,8 @@ class Stack:
 
     def _start_site(self, runtime: Path) -> None:
         """Start the processes of the site, then nginx in front of them."""
-        http_uds = [runtime / f"{name}.sock" for name in site_processes.HTTP]
-        sockets_uds = runtime / "sockets.sock"
+        http_uds = [self.socket(name) for name in site_processes.HTTP]
+        sockets_uds = self.socket("sockets")
         for uds in http_uds:
             self._add(site_processes.wsgi(self.env, uds))
         self._add(site_processes.asgi(self.env, sockets_uds))
@@ -197,6 +202,8 @@ class Stack:
         service.echo = self._echo
         service.log = self.data_dir / "stack" / f"{service.name}.log" if not self._echo else None
         self.processes[service.name] = service
+        if self._namespace:
+            service.enter(self._namespace)
         service.start(wait=False)
 
     def _wait_ready(self) -> None:
@@ -280,19 +287,19 @@ def stop_on_signals() -> None:
         signal.signal(name, handler)
 
 
-def supervise(stack: Stack) -> None:
+def supervise(processes: Mapping[str, Service]) -> None:
     """Restart services that end or stop answering, with growing pauses.
 
     Raises ServiceError for an essential one that ends.
     """
-    liveness.watch(stack.processes.values())
-    started = dict.fromkeys(stack.processes, time.monotonic())
-    failures = dict.fromkeys(stack.processes, 0)
+    liveness.watch(processes.values())
+    started = dict.fromkeys(processes, time.monotonic())
+    failures = dict.fromkeys(processes, 0)
     due: dict[str, float] = {}
     while True:
         time.sleep(CHECK_SECONDS)
         now = time.monotonic()
-        for name, service in stack.processes.items():
+        for name, service in processes.items():
             if service.running:
                 continue
             if name not in due:
@@ -360,7 +367,7 @@ def main() -> int:
             demo = site_processes.manage("demo", stack.env, "demo")
             demo.echo = print_line
             demo.start(wait=False)
-        supervise(stack)
+        supervise(stack.processes)
     except StopSignal as signal_name:
         print_line("stack", f"{signal_name}: stopping ...")
     except ServiceError as error:

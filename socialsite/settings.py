@@ -191,6 +191,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
 )
 if "sentinel_kwargs" in CELERY_BROKER_TRANSPORT_OPTIONS:  # there are other Sentinels to ask
     CELERY_BROKER_TRANSPORT_OPTIONS["sentinel_kwargs"]["retry"] = Retry(NoBackoff(), 0)
+# RabbitMQ gives the queue of remote control to one worker of a name, and machines may share a name.
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = not CELERY_BROKER_URL.startswith("amqp")
 # Several servers of RabbitMQ have queues with a copy on each. They have names of their own: a queue
 # cannot change its type.
 CELERY_TASK_DEFAULT_QUEUE = broker_settings.queue_name("celery", quorum=ENV.has_quorum_queues)

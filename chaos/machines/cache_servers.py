@@ -15,9 +15,9 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from chaos.machines.links import Host, Links
+from chaos.machines.links import Links
 from deploy.services import databases
-from deploy.services.galera import in_namespace
+from deploy.services.host import Host
 from deploy.services.redis_cluster import Cluster
 from deploy.services.redis_node import Node, Place
 from deploy.services.service import Service
@@ -212,8 +212,7 @@ def _server(folder: Path, host: Host, password: str) -> Service:
         "maxmemory-policy": "allkeys-lru",
     }
     service = databases._redis("cache", folder, PORT, password, options)
-    service.argv = in_namespace(host.namespace, service.account, list(service.argv))
-    service.account = None
+    service.enter(host.namespace)
     service.ready = lambda: _listens(folder / "cache" / "sock")
     return service
 

@@ -21,7 +21,7 @@ MOST = 8
 SIZE = 20
 CHECKERS = 2
 # A wrong answer is asked for again until it is right.
-RIGHT_SECONDS, RETRY_SECONDS, PAUSE_SECONDS = 30.0, 0.1, 0.05
+RIGHT_SECONDS, RETRY_SECONDS = 30.0, 0.1
 INSIST_SECONDS = 120.0
 ABSENT = 404
 
@@ -101,7 +101,6 @@ class Couple:
             kinds = {self._delete: 1}
         (run,) = self.dice.choices([*kinds], [*kinds.values()])
         run()
-        time.sleep(PAUSE_SECONDS)
 
     def _text(self) -> str:
         self.sent += 1
@@ -246,7 +245,7 @@ class Couple:
 
     def _profile(self, got: Answer) -> str:
         if self.blocked:
-            return _status(got, ABSENT)
+            return _status(got, ABSENT, "leak")
         return _status(got, 200) or self._items(got.json["items"], visible=True)
 
     def _items(self, items: list[Any], *, visible: bool) -> str:
@@ -263,9 +262,11 @@ class Couple:
         missing = [one.ident for one in must if one.ident not in shown and not one.fading]
         known = {one.ident: one.texts for one in must}
         extra = [(ident, text) for ident, text in shown.items() if ident not in known]
+        secret = [one for one in extra if one[0] in self.posts]
+        ghosts = [one for one in extra if one[0] not in self.posts]
         old = [(i, text) for i, text in shown.items() if i in known and text not in known[i]]
         order = [int(ident) for ident in shown]
-        parts = {"missing": missing, "extra": extra, "other words": old}
+        parts = {"lost": missing, "ghost": ghosts, "leak": secret, "other words": old}
         if order != sorted(order, reverse=True):
             parts["order"] = [*shown]
         return ", ".join(f"{name} {found}" for name, found in parts.items() if found)
@@ -274,10 +275,10 @@ class Couple:
         """Return how the page of a post differs."""
         known = self.posts.get(post.ident)
         if known is None or known.hidden or self.blocked:
-            return _status(got, ABSENT)
+            return _status(got, ABSENT, "leak" if known else "ghost")
         if known.fading and got.status == ABSENT:
             return ""
-        if wrong := _status(got, 200):
+        if wrong := _status(got, 200, "lost"):
             return wrong
         body = got.json
         if body["content"] not in known.texts:
@@ -369,5 +370,5 @@ class Couple:
         return answer
 
 
-def _status(got: Answer, right: int) -> str:
-    return "" if got.status == right else f"status {got.status} instead of {right}"
+def _status(got: Answer, right: int, kind: str = "") -> str:
+    return "" if got.status == right else f"{kind} status {got.status} instead of {right}".lstrip()

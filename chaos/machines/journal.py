@@ -4,8 +4,11 @@ import statistics
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 CALM = "calm"
+# What must never happen, as it is called in the texts of wrong answers.
+ZEROS = ("lost", "ghost", "leak", "revoked token")
 
 
 @dataclass
@@ -40,11 +43,15 @@ class Journal:
         if failure:
             self.failures.append((time.time(), fault, f"{what}: {failure}"))
 
-    def summary(self) -> dict[str, dict[str, object]]:
+    def zeros(self) -> dict[str, int]:
+        """Return how many wrong answers are of each kind that must never happen."""
+        return {kind: sum(kind in one.text for one in self.wrong) for kind in ZEROS}
+
+    def summary(self) -> dict[str, dict[str, Any]]:
         """Return requests, failures and latencies in milliseconds for each fault."""
         failed = Counter(fault for _, fault, _ in self.failures)
         wrong = Counter(one.fault for one in self.wrong)
-        found = dict[str, dict[str, object]]()
+        found = dict[str, dict[str, Any]]()
         for fault, seconds in sorted(self.seconds.items()):
             ordered = sorted(seconds)
             found[fault] = {

@@ -89,6 +89,11 @@ class Probes:
         for thread in self._threads:
             thread.join()
 
+    def lost(self, connection: Any) -> list[str]:
+        """Return the acknowledged rows that a server does not have."""
+        rows = {row[0] for row in _rows(connection, "SELECT name FROM probes.probe")}
+        return [f"probe {name}" for name in self.acknowledged if name not in rows]
+
     def _run(self, number: int) -> None:
         count = 0
         while self.active.wait() and not self._over.is_set():
@@ -111,7 +116,7 @@ class Probes:
             self.forbidden.append(f"{name} at {began:.1f}, without the right since {since:.1f}")
 
 
-def lost(connection: Any, load: Load, fickle: Fickle, probes: Probes) -> list[str]:
+def lost(connection: Any, load: Load, fickle: Fickle) -> list[str]:
     """Return the acknowledged writes that a server does not have, or has twice."""
     posts = Counter(row[0] for row in _rows(connection, "SELECT content FROM feeds_postcontent"))
     likes = set(
@@ -129,7 +134,6 @@ def lost(connection: Any, load: Load, fickle: Fickle, probes: Probes) -> list[st
             fickle.name,
         )
     )
-    rows = {row[0] for row in _rows(connection, "SELECT name FROM probes.probe")}
     texts = [text for writer in load.writers for text in writer.times]
     return [
         *(f"post {text}: {posts[text]} times" for text in texts if posts[text] != 1),
@@ -139,7 +143,6 @@ def lost(connection: Any, load: Load, fickle: Fickle, probes: Probes) -> list[st
             for other, wanted in fickle.follows.items()
             if wanted is not None and (relations.get(other) in FOLLOWS) != wanted
         ),
-        *(f"probe {name}" for name in probes.acknowledged if name not in rows),
     ]
 
 

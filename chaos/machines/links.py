@@ -10,23 +10,15 @@ import os
 import secrets
 import shutil
 import subprocess
-from dataclasses import dataclass
 from typing import Literal, Self
+
+from deploy.services.host import Host
 
 Link = Literal["front", "back"]
 LINKS: tuple[Link, ...] = ("front", "back")
 TOOLS = ("ip", "nsenter")
 # A hardware address that no machine has.
 NOBODY = "02:00:00:00:00:01"
-
-
-@dataclass(frozen=True)
-class Host:
-    """One machine: its namespace, and its addresses."""
-
-    namespace: str
-    front: str
-    back: str
 
 
 class Links:

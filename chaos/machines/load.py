@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
+from chaos.machines.journal import Journal
 from chaos.machines.listeners import Listener
 from chaos.machines.report import wait
 from chaos.machines.visitor import Answer, Visitor
@@ -21,7 +22,7 @@ class Load:
     """People who post, read and like, one request after the other, and sockets that stay open.
 
     `failures` are the answers that were not as they should be. `likes` has who likes which post by
-    its id, as far as it was acknowledged.
+    its id, as far as it was acknowledged. A journal may have each request too.
     """
 
     def __init__(
@@ -30,8 +31,9 @@ class Load:
         dice: random.Random,
         sockets: int,
         pause: float = PAUSE_SECONDS,
+        journal: Journal | None = None,
     ) -> None:
-        self._pause = pause
+        self._pause, self._journal = pause, journal or Journal()
         self.writers = [
             Writer(one, name) for one, name in zip(people, NAMES[: len(people)], strict=True)
         ]
@@ -104,15 +106,16 @@ class Load:
 
     def _send(self, person: Visitor, method: str, path: str, body: object = None) -> Answer | None:
         """Send a request; return the answer, None if it is a failure."""
-        answer = None
+        answer, fault, began = None, self._journal.fault, time.monotonic()
         try:
             answer = person.send(method, path, body)
             status = str(answer.status)
         except OSError as error:
             status = repr(error)
         self.answers[f"{method} {status}"] += 1
+        is_right = answer is not None and status.startswith("2")
+        self._journal.note(fault, began, f"{method} {path}", "" if is_right else status)
+        if not is_right:
+            self.failures.append(f"{time.time():.1f} {method} {path}: {status}")
         time.sleep(self._pause)
-        if answer is not None and status.startswith("2"):
-            return answer
-        self.failures.append(f"{time.time():.1f} {method} {path}: {status}")
-        return None
+        return answer if is_right else None

@@ -9,9 +9,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from chaos.machines.links import Host, Link, Links
+from chaos.machines.links import Link, Links
 from deploy.pair import FAILURES, Pair, Server
 from deploy.services import database_proxy, databases, galera, semisync
+from deploy.services.host import Host
 from deploy.services.service import free_port
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from chaos.machines.links import Host
 from deploy.services import site_processes
-from deploy.services.galera import in_namespace
+from deploy.services.host import Host
 from deploy.services.service import Service
 from deploy.services.site_processes import LOOPBACK, program
 
@@ -68,10 +67,12 @@ def sites(folder: Path, hosts: Sequence[Host], env: Mapping[str, str]) -> Iterat
             for turn in range(HTTP_EACH):
                 uds = folder / f"http{number + 1}-{turn + 1}.sock"
                 http.append(Process(number, uds.stem, uds))
-                services.append(_inside(host, site_processes.wsgi(env, uds)))
+                services.append(site_processes.wsgi(env, uds))
             name = f"worker{number + 1}"
-            worker = site_processes.celery_worker(env, name=name, options=("--concurrency", "1"))
-            services.append(_inside(host, worker))
+            one = ("--concurrency", "1")
+            services.append(site_processes.celery_worker(env, name=name, options=one))
+            for service in services[-1 - HTTP_EACH :]:
+                service.enter(host.namespace)
         for service in services[1:]:
             service.log = folder / f"{service.name}.log"
             stack.callback(service.kill)
@@ -81,12 +82,6 @@ def sites(folder: Path, hosts: Sequence[Host], env: Mapping[str, str]) -> Iterat
         yield Sites(env, http, services)
         for service in services[1:]:
             service.stop()
-
-
-def _inside(host: Host, service: Service) -> Service:
-    """Let a service run in the namespace of a machine; its Unix socket is reached from here."""
-    service.argv = in_namespace(host.namespace, None, list(service.argv))
-    return service
 
 
 def _doors(folder: Path, hosts: Sequence[Host], ports: Sequence[int]) -> Service:

@@ -23,14 +23,16 @@ _UTF8MB4 = 45
 _COM_QUERY = b"\x03"
 
 
-def database_proxy(runtime: Path, port: int, peer_port: int, nodes: Mapping[str, str]) -> Service:
-    """HAProxy on a loopback port; `nodes` are the addresses of MariaDB by name."""
+def database_proxy(
+    runtime: Path, port: int, peer_port: int, nodes: Mapping[str, str], host: str = LOOPBACK
+) -> Service:
+    """HAProxy on a port of this machine; `nodes` are the addresses of MariaDB by name."""
     config = runtime / "database_proxy.cfg"
-    config.write_text(configuration(f"{LOOPBACK}:{port}", f"{LOOPBACK}:{peer_port}", nodes))
+    config.write_text(configuration(f"{host}:{port}", f"{LOOPBACK}:{peer_port}", nodes))
     return Service(
         name="database proxy",
         argv=[program("haproxy"), "-W", "-db", "-f", str(config)],
-        ready=lambda: listens(port),
+        ready=lambda: listens(port, host),
         stop_seconds=2,
     )
 

@@ -159,9 +159,9 @@ def _mysql_answers(port: int, password: str) -> bool:
     return True
 
 
-def mysql_url(port: int, password: str, name: str = DATABASE_NAME) -> str:
+def mysql_url(port: int, password: str, name: str = DATABASE_NAME, *, host: str = LOOPBACK) -> str:
     """Return the DATABASE_URL of a `mariadb` service."""
-    return f"mysql://{DATABASE_USER}:{password}@{LOOPBACK}:{port}/{name}"
+    return f"mysql://{DATABASE_USER}:{password}@{host}:{port}/{name}"
 
 
 def create_database(url: str, name: str) -> str:

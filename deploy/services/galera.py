@@ -25,8 +25,8 @@ from deploy.services.service import (
     ServiceError,
     chown,
     free_port,
+    in_namespace,
     private,
-    tied,
     unprivileged_account,
 )
 from deploy.services.site_processes import LOOPBACK, PROJECT_DIR, environment, program
@@ -146,6 +146,7 @@ class Node:
         chown(self.folder / "data", self.account)
         self.service.argv = self._command(*options)
         self.service.start(wait=wait)
+        self.service.argv = self._command()  # who starts only the service again lets it join
 
     def wipe(self) -> None:
         """Delete the data of a stopped node, so that it copies everything from another one.
@@ -215,12 +216,6 @@ class Node:
         if done.returncode or not found:
             raise ServiceError(f"{self.place.name} found no position: {done.stderr}")
         return [f"--wsrep-start-position={found[1]}"]
-
-
-def in_namespace(namespace: str | None, account: str | None, command: list[str]) -> list[str]:
-    """Return the command line that enters a network namespace, and then drops root's rights."""
-    enter = [program("nsenter"), f"--net=/run/netns/{namespace}", "--"] if namespace else []
-    return [*enter, *tied(account), *command]
 
 
 def accounts(password: str) -> str:

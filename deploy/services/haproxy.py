@@ -28,7 +28,7 @@ def configuration(bind: str, machines: Mapping[str, str]) -> str:
     return template.substitute(bind=bind, machines="\n".join(lines))
 
 
-def listens(port: int) -> bool:
-    """Return whether a port of loopback takes connections."""
+def listens(port: int, host: str = LOOPBACK) -> bool:
+    """Return whether a port takes connections."""
     with socket.socket() as connection:
-        return connection.connect_ex((LOOPBACK, port)) == 0
+        return connection.connect_ex((host, port)) == 0

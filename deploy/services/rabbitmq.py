@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.services import streams
-from deploy.services.galera import in_namespace
-from deploy.services.service import Service, ServiceError, free_port, tied
+from deploy.services.service import Service, ServiceError, free_port, in_namespace, tied
 from deploy.services.site_processes import LOOPBACK, program
 
 USER = "socialsite"
@@ -190,7 +189,7 @@ class Cluster:
 
     def is_whole(self) -> bool:
         """Return whether each node answers clients, and sees all others."""
-        return self.running() == [len(self.nodes)] * len(self.nodes)
+        return all(self._seen(node) == len(self.nodes) for node in self.nodes)
 
     def running(self) -> list[int]:
         """Return how many nodes each node sees; 0 for a node that does not answer."""

@@ -198,6 +198,13 @@ class Cluster:
 
         _until(is_master, f"{replica.name} is not promoted")
 
+    def send_home(self) -> None:
+        """Make the first nodes the masters again, as they were in the beginning."""
+        for node in [*self.nodes.values()][: self._first]:
+            if node not in self.masters():
+                self.failover(node)
+        self.wait()
+
     # --- slots ----------------------------------------------------------------------------------
     def move_slots(self, numbers: Iterable[int], to: Node) -> None:
         """Move slots with their keys to a master, one after the other, as redis-cli does."""

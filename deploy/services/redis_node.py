@@ -16,8 +16,14 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from deploy.services import databases
-from deploy.services.galera import in_namespace
-from deploy.services.service import Service, chown, free_port, private, unprivileged_account
+from deploy.services.service import (
+    Service,
+    chown,
+    free_port,
+    in_namespace,
+    private,
+    unprivileged_account,
+)
 from deploy.services.site_processes import LOOPBACK
 
 # Longer than a MIGRATE may take.

@@ -16,9 +16,15 @@ from typing import Any
 
 from deploy.pair import Pair, Server
 from deploy.services import databases
-from deploy.services.galera import in_namespace
 from deploy.services.haproxy import listens
-from deploy.services.service import Service, chown, free_port, private, unprivileged_account
+from deploy.services.service import (
+    Service,
+    chown,
+    free_port,
+    in_namespace,
+    private,
+    unprivileged_account,
+)
 from deploy.services.site_processes import LOOPBACK, environment, program
 
 # The account of the program, by which the servers copy from each other too.

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from deploy.services import databases
-from deploy.services.galera import in_namespace
 from deploy.services.service import (
     Service,
     ServiceError,
     chown,
     free_port,
+    in_namespace,
     private,
     unprivileged_account,
 )

@@ -67,6 +67,11 @@ class Service:
     _reader: threading.Thread | None = field(default=None, init=False, repr=False)
     _line_seen: threading.Event = field(default_factory=threading.Event, init=False, repr=False)
 
+    def enter(self, namespace: str) -> None:
+        """Let it run in a network namespace; its Unix sockets are reached from everywhere."""
+        self.argv = in_namespace(namespace, self.account, list(self.argv))
+        self.account = None  # taken by then
+
     @property
     def running(self) -> bool:
         """True while the main process runs."""
@@ -208,6 +213,12 @@ def tied(account: str | None = None) -> list[str]:
         entry = pwd.getpwnam(account)
         drop = [f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups"]
     return [setpriv, "--pdeathsig=TERM", *drop, "--"]
+
+
+def in_namespace(namespace: str | None, account: str | None, command: list[str]) -> list[str]:
+    """Return the command line that enters a network namespace, and then drops root's rights."""
+    enter = ["nsenter", f"--net=/run/netns/{namespace}", "--"] if namespace else []
+    return [*enter, *tied(account), *command]
 
 
 def unprivileged_account(directory: Path) -> str | None:

@@ -17,13 +17,17 @@ pytestmark = pytest.mark.once
 
 
 class Machine(ThreadingHTTPServer):
-    """A machine that answers with its name and the address of the client."""
+    """A machine that answers with its name and the address of the client, until it dies.
+
+    Then it takes requests, and answers none. `taken` has their methods.
+    """
 
     daemon_threads = True
 
     def __init__(self, name: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.name, self.is_ready = name, True
+        self.name, self.is_ready, self.is_dying = name, True, False
+        self.taken = list[str]()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
@@ -33,12 +37,20 @@ class Handler(BaseHTTPRequestHandler):
     server: Machine
 
     def do_GET(self) -> None:
+        if self.path != "/readyz":
+            self.server.taken.append(self.command)
+            if self.server.is_dying:
+                self.close_connection = True
+                return
         ready = self.path != "/readyz" or self.server.is_ready
         body = f"{self.server.name} {self.headers.get_all('X-Forwarded-For')}".encode()
         self.send_response(200 if ready else 503)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        self.do_GET()
 
     def log_message(self, *_args: object) -> None:
         """Log nothing."""
@@ -72,9 +84,9 @@ def patient(config: Path) -> None:
     )
 
 
-def ask(port: int, **headers: str) -> tuple[int, str]:
+def ask(port: int, method: str = "GET", **headers: str) -> tuple[int, str]:
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-        connection.request("GET", "/", headers=headers)
+        connection.request(method, "/", headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
@@ -113,6 +125,20 @@ def test_a_machine_that_is_not_ready_gets_no_requests(proxy: int, machines: list
     assert answers(proxy) == {ONE}
     machines[1].is_ready = True
     eventually(lambda: answers(proxy), lambda found: found == {ONE, TWO})
+
+
+def test_a_read_that_a_machine_takes_along_is_asked_again_and_a_write_never(
+    proxy: int, machines: list[Machine]
+) -> None:
+    one, two = machines
+    one.is_dying = True
+    assert answers(proxy) == {TWO}
+    assert "GET" in one.taken
+    found = [ask(proxy, "POST")[0] for _ in range(20)]
+    posts = one.taken.count("POST"), two.taken.count("POST")
+    assert posts == (found.count(502), found.count(200))
+    assert min(posts) > 0
+    assert sum(posts) == 20
 
 
 def test_clients_cannot_claim_an_address(proxy: int) -> None:
