@@ -9,7 +9,8 @@ from redis.commands import CoreCommands
 from redis.retry import Retry
 
 from socialsite.core.cache_servers import CacheServers
-from socialsite.core.redis.sharded.slots import NONE, Slots
+from socialsite.core.redis.sharded import ledger
+from socialsite.core.redis.sharded.slots import Slots
 from socialsite.core.redis.sharded.topology import Address, Cluster, Master
 from socialsite.core.redis.sharded.trust import Trust
 from socialsite.core.redis.sharded.wires import Servers, ShardedWire
@@ -87,11 +88,13 @@ class Sharded(CoreCommands):
 
     def is_trusted(self) -> bool:
         """Return whether this process may use all slots of all masters now."""
-        allowed, found = self.trust.allowed(), self.trust.masters()
-        return 0 < len(found) == len(self.topology.masters()) and all(
-            self.topology.slots_at(address) <= allowed.get(replid, NONE)
-            for replid, address in found.items()
-        )
+        allowed = self.trust.allowed()  # begins to look for masters, if nobody did before
+        return bool(self.topology.masters()) and not self.trust.unused(allowed)
+
+    def unused(self) -> list[Address]:
+        """Return the masters that no process uses for all their slots. Raises django.db.Error."""
+        self.topology.refresh()
+        return self.trust.unused({row.replid: row.slots for row in ledger.read()})
 
     # --- deletions ------------------------------------------------------------------------------
     def delete_everywhere(self, keys: Sequence[str]) -> None:

@@ -43,7 +43,7 @@ from socialsite.core.redis.sharded.topology import (
     at_once,
     replication_of,
 )
-from socialsite.core.telemetry.instruments import CACHE_SERVERS_DISTRUSTED
+from socialsite.core.telemetry.instruments import CACHE_SERVERS_DISTRUSTED, CACHE_SERVERS_UNUSED
 
 logger = logging.getLogger(__name__)
 
@@ -113,6 +113,15 @@ class Trust:
         both = zip(states, addresses, strict=True)
         return {one.replid: address for one, address in both if one and one.is_master}
 
+    def unused(self, allowed: Allowed) -> list[Address]:
+        """Return the masters that do not answer, or some of whose slots may not be used."""
+        used = {
+            address
+            for replid, address in self.masters().items()
+            if self._topology.slots_at(address) <= allowed.get(replid, NONE)
+        }
+        return [one for one in self._topology.masters() if one not in used]
+
     def _state(self, address: Address) -> Replication | None:
         try:
             return replication_of(self._connect(address))
@@ -174,18 +183,19 @@ class Trust:
         found = self.masters()
         owned = {replid: self._topology.slots_at(address) for replid, address in found.items()}
         ledger.shrink(owned)
-        is_left = len(found) < max(1, len(self._topology.masters()))
+        left = max(1, len(self._topology.masters())) - len(found)
         for replid, address in found.items():
             if replid in rows and owned[replid] <= rows[replid].slots:
                 continue
-            is_left = True
+            left += 1
             token = secrets.token_hex(8)
             claimed = ledger.claim(replid, token, owned[replid])
             if claimed is not None:
                 ready_at = time.monotonic() + max(0.0, PERMIT_SECONDS - claimed.seconds)
                 self._claims.append(_Claim(replid, address, token, claimed, ready_at))
                 ledger.forget()
-        return is_left
+        CACHE_SERVERS_UNUSED.set(left)
+        return left > 0
 
     def _finish(self, claim: _Claim) -> None:
         """Empty what this process claimed, and trust what the server still owns of it."""

@@ -13,14 +13,18 @@ from deploy.services.redis_cluster import Cluster
 from socialsite.core import redis
 from socialsite.core.cache import lease
 from socialsite.core.cache_servers import several
+from socialsite.core.redis import servers
 from socialsite.core.redis.scripts import SCRIPTS
 from socialsite.core.redis.sharded import ledger, trust
 from socialsite.core.redis.sharded.client import Sharded
 from socialsite.core.redis.sharded.node_wire import NodeWire
 from socialsite.core.redis.sharded.topology import Address
 from socialsite.core.redis.wire import wire_of
+from socialsite.core.telemetry.instruments import CACHE_SERVERS_UNUSED
 from socialsite.core.tests.redis_servers.acts import Away, ask, put, seen_until, value
 from socialsite.core.tests.redis_servers.conftest import OPTIONS, Process
+from socialsite.doctor.checks import servers as checks
+from socialsite.doctor.findings import OK, WARNING
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
@@ -216,3 +220,22 @@ def test_scripts_are_in_one_slot_or_say_how_they_are_split() -> None:
         found = [one for one in SCRIPTS.values() if one.text == path.read_text()]
         for one in found:
             assert bool(one.split) == (is_many and path.stem not in apart), path.stem
+
+
+def test_the_doctor_names_servers_that_are_not_used(
+    cluster: Cluster, process: Process, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "REST_MS", 3_600_000)
+    client = process()
+    settings.CACHE_SERVERS = several(cluster.url())
+    monkeypatch.setattr(servers, "client", lambda: client)
+    assert [one.level for one in checks.cache_servers()] == [OK]
+    gauge = CACHE_SERVERS_UNUSED
+    assert eventually(lambda: gauge._value.get(), lambda found: found == 0) == 0
+    ledger.distrust({})
+    found = [*checks.cache_servers()]
+    assert [one.level for one in found] == [WARNING] * 3
+    for node in cluster.masters():
+        assert any(node.place.address in one.text for one in found)
+    client.trust.want()
+    eventually(lambda: gauge._value.get(), lambda found: found == 3)
