@@ -29,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     Check("isolation", _("Isolation"), database.isolation),
     Check("replicas", _("Replicas"), replicas.applied),
     Check("eviction", _("Cache and broker"), servers.eviction),
+    Check("cache_servers", _("Servers of the cache"), servers.cache_servers),
     Check("broker", _("Servers of the broker"), broker.servers),
     Check("latency", _("Latency"), servers.latency),
     Check("channel_layer", _("Channel layer"), servers.channel_layer),

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 
 
 class CacheServer(models.Model):
-    """Whether the processes may read a server; see `core.redis.sharded.trust`."""
+    """Which slots of a server the processes may read; see `core.redis.sharded.trust`."""
 
     class State(models.IntegerChoices):
         TRUSTED = 1, gettext_lazy("trusted")
@@ -15,10 +15,14 @@ class CacheServer(models.Model):
     # Redis' replication id: another one once a replica is the master, or a server started anew.
     replid = models.CharField(primary_key=True, max_length=40)
     state = models.PositiveSmallIntegerField(choices=State.choices)
-    # Of the process that empties it.
+    # The slots of a cluster that may be read there, as ranges: "0-5460,7000". Empty: all keys.
+    slots = models.TextField(blank=True, default="", db_default="")
+    # Of the process that empties it, or some of its slots; and these slots.
     token = models.CharField(max_length=16, blank=True, default="")
-    # By the database's clock.
+    claimed = models.TextField(blank=True, default="", db_default="")
+    # By the database's clock: when its state or its token changed, and when it last lost slots.
     changed_ms = models.BigIntegerField()
+    lost_ms = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         verbose_name = gettext_lazy("server of the cache")

@@ -6,7 +6,7 @@ server is described instead of reported as down.
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import redis
 from django.conf import settings
@@ -15,6 +15,10 @@ from redis.retry import Retry
 
 from socialsite.core.redis import client
 from socialsite.core.redis.circuit_breaker import RedisDown
+
+if TYPE_CHECKING:
+    from socialsite.core.redis.sharded.client import Sharded
+    from socialsite.core.redis.sharded.topology import Address
 
 TIMEOUT_SECONDS = 2.0
 # What a library that talks to Redis by itself, such as the channel layer, may raise.
@@ -56,9 +60,7 @@ def caches() -> "Iterator[list[redis.Redis]]":
         with connected(settings.REDIS_URL) as connection:
             yield [connection]
         return
-    from socialsite.core.redis.sharded.client import Sharded
-
-    several = cast("Sharded", client())
+    several = _several()
     several.topology.refresh()
     try:
         masters = [*several.masters()]
@@ -67,6 +69,18 @@ def caches() -> "Iterator[list[redis.Redis]]":
         yield masters
     except redis.RedisError as error:
         raise RedisDown(str(error)) from error
+
+
+def unused() -> "list[Address]":
+    """Return the masters of several servers that no process uses for all their keys.
+
+    Raises django.db.Error.
+    """
+    return _several().unused()
+
+
+def _several() -> "Sharded":
+    return cast("Sharded", client())
 
 
 def config(connection: "redis.Redis", names: Sequence[str]) -> dict[str, str] | None:

@@ -72,6 +72,9 @@ REDIS_FAILURES = _counter(
 CACHE_SERVERS_DISTRUSTED = _counter(
     "socialsite_cache_servers_distrusted_total", "writes that distrusted a server of the cache"
 )
+CACHE_SERVERS_UNUSED = _gauge(
+    "socialsite_cache_servers_unused", "servers of the cache that a process does not use"
+)
 
 REFUSALS = _counter(
     "socialsite_rate_limit_refusals_total", "refusals by a budget", "budget", "counted_in"

@@ -100,6 +100,31 @@ def _down(name: str, reason: Exception) -> Finding:
     )
 
 
+# --- several servers of the cache -----------------------------------------------------------------
+def cache_servers() -> Iterator[Finding]:
+    """The site uses each master of the cache for all its keys."""
+    if settings.CACHE_SERVERS is None:
+        yield ok(_("The cache is one server."))
+        return
+    try:
+        with servers.caches() as found:
+            left = servers.unused()
+    except RedisDown as reason:
+        yield _down("REDIS_URL", reason)
+        return
+    for address in left:
+        yield warning(
+            _("The site does not use the server %(server)s of the cache, or not for all its keys.")
+            % {"server": f"{address.host}:{address.port}"},
+            _(
+                "It uses it again within seconds after all machines reach it. Start the server, and"
+                " look at the network between it and each machine of the site."
+            ),
+        )
+    if not left:
+        yield ok(_("The site uses all %(number)d masters of the cache.") % {"number": len(found)})
+
+
 # --- latency ------------------------------------------------------------------------------------
 def latency(slow_ms: float = SLOW_MS) -> Iterator[Finding]:
     """How long Redis and the database need for the smallest question."""

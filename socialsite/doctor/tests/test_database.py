@@ -163,9 +163,9 @@ def test_a_mode_that_shortens_values_is_an_error() -> None:
 def test_migrations_that_lack_are_counted() -> None:
     assert worst(database.migrations()) == OK
     MigrationRecorder(connection).migration_qs.filter(
-        app="core", name="0024_cache_servers"
+        app="core", name="0025_slots_of_cache_servers"
     ).delete()
-    assert "core.0024_cache_servers" in texts(database.migrations(), ERROR)
+    assert "core.0025_slots_of_cache_servers" in texts(database.migrations(), ERROR)
 
 
 @pytest.mark.embedded

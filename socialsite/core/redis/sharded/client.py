@@ -9,8 +9,10 @@ from redis.commands import CoreCommands
 from redis.retry import Retry
 
 from socialsite.core.cache_servers import CacheServers
-from socialsite.core.redis.sharded import trust
+from socialsite.core.redis.sharded import ledger
+from socialsite.core.redis.sharded.slots import Slots
 from socialsite.core.redis.sharded.topology import Address, Cluster, Master
+from socialsite.core.redis.sharded.trust import Trust
 from socialsite.core.redis.sharded.wires import Servers, ShardedWire
 from socialsite.core.redis.wire import wire_of
 
@@ -30,13 +32,14 @@ class Sharded(CoreCommands):
             "retry": Retry(NoBackoff(), 0),
             "protocol": 2,
             "decode_responses": True,
+            "encoding_errors": "surrogateescape",  # names of keys are sent back as they came
             "password": servers.password,
         }
         self._connections: dict[Address, redis.Redis] = {}
         self.topology = (
             Cluster(servers, self.connect) if servers.is_cluster else Master(servers, self._patient)
         )
-        self.trust = trust.Trust(self.topology, self.connect)
+        self.trust = Trust(self.topology, self.connect)
         own = {**options, "password": servers.password}
         self.connection_pool = Servers(self.topology, self.trust, own)
         self._parsers: Any = redis.Redis(protocol=2).response_callbacks
@@ -84,9 +87,14 @@ class Sharded(CoreCommands):
         return sum(int(one.dbsize()) for one in self.masters())
 
     def is_trusted(self) -> bool:
-        """Return whether this process may use all masters now."""
-        allowed, found = self.trust.allowed(), self.trust.masters()
-        return 0 < len(found) == len(self.topology.masters()) and found.keys() <= allowed
+        """Return whether this process may use all slots of all masters now."""
+        allowed = self.trust.allowed()  # begins to look for masters, if nobody did before
+        return bool(self.topology.masters()) and not self.trust.unused(allowed)
+
+    def unused(self) -> list[Address]:
+        """Return the masters that no process uses for all their slots. Raises django.db.Error."""
+        self.topology.refresh()
+        return self.trust.unused({row.replid: row.slots for row in ledger.read()})
 
     # --- deletions ------------------------------------------------------------------------------
     def delete_everywhere(self, keys: Sequence[str]) -> None:
@@ -98,12 +106,14 @@ class Sharded(CoreCommands):
         places = self.topology
         if not places.masters():  # a process that has just begun
             places.refresh()
-        ids, failed = self._wire.delete(keys)
-        if not failed and ids <= self.trust.allowed():
+        if self.trust.covers(self._wire.delete(keys).ids):
             return
         # Slots may have moved since this process looked.
         places.refresh()
-        ids, failed = self._wire.delete(keys)
-        masters = self.trust.masters()
-        others = [replid for replid, address in masters.items() if address not in failed]
-        trust.settle(ids, is_complete=not failed, keep=others)
+        done, failed = self._wire.delete(keys)
+        keep: dict[str, Slots] = {}
+        for replid, address in self.trust.masters().items():
+            if address not in failed:
+                missed = frozenset(slot for slot, ids in done.items() if replid not in ids)
+                keep[replid] = places.slots_at(address) - missed
+        self.trust.settle(done, keep)

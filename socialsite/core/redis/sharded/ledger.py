@@ -1,17 +1,23 @@
-"""The rows that say which servers of the cache are trusted; times are those of the database."""
+"""The rows that say which servers of the cache are trusted, and with which slots.
+
+Times are those of the database. A slot is in one row at most: who claims a slot takes it from all
+other rows. Each function raises `django.db.Error` if the database does not answer.
+"""
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from django.apps import apps
-from django.db import DEFAULT_DB_ALIAS, IntegrityError
+from django.db import DEFAULT_DB_ALIAS, transaction
 
 from socialsite.core import db
+from socialsite.core.redis.sharded.slots import NONE, WHOLE, Slots, slots_of, text_of
 
 # A server that missed deletions is left alone for so long: it may be away from one writer only.
 REST_MS = 5_000
-# After this time another process may empty a server that one claimed.
+# After this time another process may empty what one claimed.
 CLAIM_MS = 15_000
 # Rows of servers that are no masters any more are kept for a day.
 KEPT_MS = 86_400_000
@@ -21,7 +27,17 @@ class Row(NamedTuple):
     """One server, by its replication id."""
 
     replid: str
-    is_trusted: bool
+    # Those that may be used there.
+    slots: Slots
+    # Those that a process empties there, to trust them then.
+    claimed: Slots
+    # When it last lost slots, in milliseconds; 0 if it never did.
+    lost_ms: int
+
+    @property
+    def is_trusted(self) -> bool:
+        """Return whether any slot may be used there."""
+        return bool(self.slots)
 
 
 def _model() -> Any:
@@ -35,46 +51,157 @@ def _rows() -> Any:
 
 def read() -> list[Row]:
     """Return all rows."""
-    model = _model()
-    rows = _rows().values_list("replid", "state")
-    return [Row(replid, state == model.State.TRUSTED) for replid, state in rows]
+    return [_row(one) for one in _rows().all()]
 
 
-def claim(replid: str, token: str) -> bool:
-    """Let the holder of a token empty a server; False if another one does, or it must rest."""
-    model, now = _model(), db.now_ms()
-    new = {"state": model.State.CLAIMED, "token": token, "changed_ms": now}
-    rows = _rows().filter(replid=replid)
-    if not rows.exists():
-        try:
-            _rows().create(replid=replid, **new)
-        except IntegrityError:
-            return False
-        return True
-    rested = rows.filter(state=model.State.DISTRUSTED, changed_ms__lte=now - REST_MS)
-    abandoned = rows.filter(state=model.State.CLAIMED, changed_ms__lte=now - CLAIM_MS)
-    return bool(rested.update(**new) or abandoned.update(**new))
+def _row(one: Any) -> Row:
+    state = _model().State
+    return Row(
+        one.replid,
+        slots_of(one.slots) if one.state == state.TRUSTED else NONE,
+        slots_of(one.claimed) if one.token else NONE,
+        # A version that knew no slots notes only when it changed a state.
+        one.changed_ms if one.state == state.DISTRUSTED else one.lost_ms,
+    )
 
 
-def trust(replid: str, token: str) -> bool:
-    """Trust a server that the holder of a token has emptied; False if it lost the claim."""
-    model = _model()
-    rows = _rows().filter(replid=replid, state=model.State.CLAIMED, token=token)
-    return bool(rows.update(state=model.State.TRUSTED, token="", changed_ms=db.now_ms()))
+@contextmanager
+def _locked() -> Iterator[dict[str, Any]]:
+    """Yield all rows by their ids; nobody else changes them in the block."""
+    with transaction.atomic(using=DEFAULT_DB_ALIAS):
+        yield {one.replid: one for one in _rows().select_for_update().order_by("replid")}
 
 
-def distrust(keep: Collection[str]) -> float:
-    """Distrust all servers but some; return the seconds since one of them was last trusted.
+# --- to trust -----------------------------------------------------------------------------------
+class Claimed(NamedTuple):
+    """What the holder of a token may empty, and then trust."""
 
-    Infinity if none is known. It reads first: while nothing changes, nothing is written.
+    slots: Slots
+    # True if the row had none of the server's slots: nobody uses the server.
+    is_whole: bool
+    # Since any row last lost slots; infinity if none ever did.
+    seconds: float
+
+
+def claim(replid: str, token: str, owned: Slots) -> Claimed | None:
+    """Let the holder of a token empty the slots of a server that are not in its row.
+
+    All other rows lose them. None if another process empties the server, if it must rest, or if
+    its row has all slots that it owns.
     """
-    model = _model()
-    others = _rows().exclude(replid__in=keep)
-    trusted = others.exclude(state=model.State.DISTRUSTED)
-    if trusted.exists():
-        trusted.update(state=model.State.DISTRUSTED, token="", changed_ms=db.now_ms())
-    newest = others.order_by("-changed_ms").values_list("changed_ms", flat=True).first()
-    return math.inf if newest is None else max(0, db.now_ms() - newest) / 1000
+    model, now = _model(), db.now_ms()
+    rested = {"state": model.State.DISTRUSTED, "changed_ms": now - KEPT_MS // 2}
+    own, _is_new = _rows().get_or_create(replid=replid, defaults=rested)
+    if not _is_free(own, now):
+        return None
+    with _locked() as rows:
+        own = rows.pop(replid, None)
+        if own is None or not _is_free(own, now):
+            return None
+        used = _row(own).slots
+        slots = owned - used
+        if not slots:
+            return None
+        for one in rows.values():
+            _lose(one, slots | {WHOLE}, now)
+        if own.state == model.State.DISTRUSTED:
+            own.state = model.State.CLAIMED
+        own.token, own.claimed, own.changed_ms = token, text_of(slots), now
+        own.save()
+        seconds = _seconds_since(map(_row, [own, *rows.values()]))
+        return Claimed(slots, used.isdisjoint(owned), seconds)
+
+
+def _is_free(one: Any, now: int) -> bool:
+    rest_ms = CLAIM_MS if one.token else REST_MS
+    is_trusted = one.state == _model().State.TRUSTED and not one.token
+    return is_trusted or bool(one.changed_ms <= now - rest_ms)
+
+
+def trust(replid: str, token: str, slots: Slots) -> bool:
+    """Trust slots that the holder of a token has emptied, and end its claim.
+
+    False if none of them is claimed any more.
+    """
+    with _locked() as rows:
+        own, state = rows.get(replid), _model().State
+        if own is None or own.token != token:
+            return False
+        row = _row(own)
+        new = slots & row.claimed
+        own.slots, own.claimed, own.token = text_of(row.slots | new), "", ""
+        own.state = state.TRUSTED if row.slots | new else state.DISTRUSTED
+        own.changed_ms = db.now_ms()
+        own.save()
+        return bool(new)
+
+
+# --- to distrust --------------------------------------------------------------------------------
+def settle(done: Mapping[int, Collection[str]], keep: Mapping[str, Slots]) -> float:
+    """Let no row name a slot whose keys a writer could not delete, or deleted elsewhere only.
+
+    `done` has the ids of the servers where all keys of a slot were deleted, none if one failed.
+    If a row must change, all rows lose what is not in `keep`. Return the seconds since somebody
+    might last read these keys elsewhere; infinity if nobody ever could.
+    """
+    rows = read()
+    if any(not ids or _is_elsewhere(slot, ids, rows) for slot, ids in done.items()):
+        distrust(keep)
+        rows = read()
+    # While a server that deleted a slot's keys has the slot, nobody uses the slot elsewhere.
+    open_ids = [
+        ids
+        for slot, ids in done.items()
+        if not any(one.replid in ids and slot in one.slots for one in rows)
+    ]
+    return _seconds_since(one for one in rows if any(one.replid not in ids for ids in open_ids))
+
+
+def _is_elsewhere(slot: int, ids: Collection[str], rows: Iterable[Row]) -> bool:
+    """Return whether a server that is not among some has a slot, or gets it."""
+    others = (one for one in rows if one.replid not in ids)
+    return any(not {slot, WHOLE}.isdisjoint(one.slots | one.claimed) for one in others)
+
+
+def distrust(keep: Mapping[str, Slots]) -> None:
+    """Let all rows lose what is not in `keep`; it has slots by ids of servers."""
+    _take(lambda row: (row.slots | row.claimed) - keep.get(row.replid, NONE))
+
+
+def shrink(owned: Mapping[str, Slots]) -> None:
+    """Let the rows of some servers lose the slots that these do not own."""
+    _take(lambda row: row.slots - owned.get(row.replid, row.slots) - {WHOLE})
+
+
+def _take(lost: Callable[[Row], Slots]) -> None:
+    """Take slots from rows. It reads first: while nothing changes, nothing is locked."""
+    if any(map(lost, read())):
+        with _locked() as rows:
+            now = db.now_ms()
+            for one in rows.values():
+                _lose(one, lost(_row(one)), now)
+
+
+def _lose(one: Any, lost: Slots, now: int) -> None:
+    """Let one row lose slots; without any it is distrusted."""
+    row, state = _row(one), _model().State
+    if lost.isdisjoint(row.slots | row.claimed):
+        return
+    slots, claimed = row.slots - lost, row.claimed - lost
+    if slots != row.slots:
+        one.lost_ms = now
+    if not claimed or (row.slots and not slots):
+        one.token, claimed = "", NONE
+    if not slots and not claimed:
+        one.state, one.changed_ms = state.DISTRUSTED, now
+    one.slots, one.claimed = text_of(slots), text_of(claimed)
+    one.save()
+
+
+def _seconds_since(rows: Iterable[Row]) -> float:
+    """Return the seconds since a row lost slots; infinity if there is none."""
+    newest = max((one.lost_ms for one in rows), default=0)
+    return max(0, db.now_ms() - newest) / 1000 if newest else math.inf
 
 
 def forget() -> None:

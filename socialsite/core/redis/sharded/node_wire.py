@@ -1,9 +1,10 @@
 """A connection of one thread to one server of the cache, which knows the server's id."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from socialsite.core.redis.sharded.slots import NONE, Slots
 from socialsite.core.redis.sharded.splitting import Command
 from socialsite.core.redis.sharded.topology import fields_of, replication
 from socialsite.core.redis.wire import Wire
@@ -22,16 +23,16 @@ class NodeWire(Wire):
         self._verified = 0.0
         self._is_asking = False
 
-    def begin(self, trusted: frozenset[str]) -> bool:
-        """Settle what was posted, connect if necessary; return whether the server is trusted.
+    def begin(self, allowed: Mapping[str, Slots]) -> Slots:
+        """Settle what was posted, connect if necessary; return the slots that may be used here.
 
         The id of a server that is not trusted is asked for again, since it may have a new one.
         """
         self.settle()
         self._prepare()
-        if self.replid not in trusted and self._is_old:
+        if self.replid not in allowed and self._is_old:
             self.verify()
-        return self.replid in trusted
+        return allowed.get(self.replid, NONE)
 
     @property
     def _is_old(self) -> bool:

@@ -7,7 +7,7 @@ moved slot from the server's answer.
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.sentinel import Sentinel
 
 from socialsite.core.cache_servers import CacheServers
+from socialsite.core.redis.sharded.slots import NONE, WHOLE, Slots, slots_of
 
 logger = logging.getLogger(__name__)
 
@@ -90,9 +91,19 @@ class Master(Refreshed):
         self._sentinel = make([*servers.addresses], sentinel_kwargs=options)
         self._address: Address | None = None
 
-    def address_of(self, _key: object) -> Address | None:
+    def slot_of(self, _key: object) -> int:
+        """Return what stands for a slot here."""
+        return WHOLE
+
+    def owner(self, _slot: int) -> Address | None:
         """Return the master's address; None while no Sentinel answered."""
         return self._address
+
+    def slots_at(self, _address: Address) -> Slots:
+        """Return what stands for all slots here."""
+        return frozenset([WHOLE])
+
+    ask_slots = slots_at
 
     def masters(self) -> list[Address]:
         """Return the master's address, if it is known."""
@@ -104,8 +115,16 @@ class Master(Refreshed):
         except redis.RedisError as error:
             logger.info("no Sentinel names the master: %s", error)
 
-    def moved(self, _key: object, _to: Address) -> None:
-        """Only keys of a cluster move."""
+    def moved(self, _slot: int, _to: Address) -> None:
+        """Only slots of a cluster move."""
+
+
+class _Own(NamedTuple):
+    """What a node of a cluster says of itself."""
+
+    slots: Slots
+    # Those that are leaving it, or arriving.
+    moving: Slots
 
 
 class Cluster(Refreshed):
@@ -121,9 +140,37 @@ class Cluster(Refreshed):
         self._masters: list[Address] = []
         self._set([None] * REDIS_CLUSTER_HASH_SLOTS)
 
-    def address_of(self, key: str | bytes) -> Address | None:
-        """Return the master of a key; None if nobody has its slot."""
-        return self._slots[_slot(key)]
+    def slot_of(self, key: str | bytes) -> int:
+        """Return the slot of a key."""
+        return key_slot(key.encode() if isinstance(key, str) else key)
+
+    def owner(self, slot: int) -> Address | None:
+        """Return the master of a slot; None if nobody has it."""
+        return self._slots[slot]
+
+    def slots_at(self, address: Address) -> Slots:
+        """Return the slots of a master, as far as this process knows."""
+        return _slots_at(address, self._slots)
+
+    def ask_slots(self, address: Address) -> Slots:
+        """Ask a server for its slots; those that are half moved, as any master says, do not count.
+
+        None if the server does not answer.
+        """
+        asked = [address, *(one for one in self._masters if one != address)]
+        own, *others = at_once(self._ask_own, asked)
+        return own.slots.difference(own.moving, *(one.moving for one in others))
+
+    def _ask_own(self, address: Address) -> _Own:
+        connection: Any = self._connect(address)
+        try:
+            nodes: Any = connection.execute_command("CLUSTER NODES")
+        except redis.RedisError as error:
+            logger.info("the node %s:%d does not answer: %s", *address, error)
+            return _Own(NONE, NONE)
+        (own,) = (one for one in nodes.values() if "myself" in one["flags"])
+        slots = slots_of(",".join("-".join(one) for one in own["slots"]))
+        return _Own(slots, frozenset(int(one["slot"]) for one in own["migrations"]))
 
     def masters(self) -> list[Address]:
         """Return the masters that have slots."""
@@ -162,10 +209,10 @@ class Cluster(Refreshed):
         is_ok = state.get("cluster_state") == "ok"
         return 2 * int(state["cluster_current_epoch"]) + is_ok, slots, known
 
-    def moved(self, key: str | bytes, to: Address) -> None:
-        """Remember where a server says that a key is."""
+    def moved(self, slot: int, to: Address) -> None:
+        """Remember where a server says that a slot is."""
         self._known.add(to)
-        self._slots[_slot(key)] = to
+        self._slots[slot] = to
         if to not in self._masters:
             self._masters = [*self._masters, to]
 
@@ -173,8 +220,8 @@ class Cluster(Refreshed):
 Topology = Master | Cluster
 
 
-def _slot(key: str | bytes) -> int:
-    return key_slot(key.encode() if isinstance(key, str) else key)
+def _slots_at(address: Address, owners: Sequence[Address | None]) -> Slots:
+    return frozenset(slot for slot, owner in enumerate(owners) if owner == address)
 
 
 def fields_of(text: Any) -> dict[str, str]:

@@ -1,17 +1,21 @@
-"""Which servers of the cache may be read: those that every process trusts, by a table.
+"""Which servers of the cache may be read, and for which keys: a table says it to all processes.
 
 A cached value is right as long as every writer could delete it. So a server that a writer does not
 reach must not be read by anybody, and neither may a replica that became the master: Redis answers
-before it replicates. The ids of the servers (their replication ids) and whether they are trusted
-are rows of the database, which every writer reaches.
+before it replicates. A slot of a cluster that moves takes its values along, also those that a
+writer could not delete. So rows of the database, which every writer reaches, name the servers (by
+their replication ids) and the slots that may be read there.
 
-- Each process reads the rows every POLL_SECONDS. It uses a server only if its row, as read within
-  the last PERMIT_SECONDS, is trusted. One that does not reach the database uses no server.
-- A writer that could not delete a key distrusts the servers that may have it, and answers its
-  client after PERMIT_SECONDS: then nobody reads them any more (`settle`).
-- A server that is not trusted rests for a while (`ledger.REST_MS`). Then one process claims its
-  row, empties it, and trusts it again (`_tend`). Before a new master is trusted, the rows of
-  servers that are not masters any more are distrusted, and PERMIT_SECONDS pass.
+- Each process reads the rows every POLL_SECONDS. It uses a slot of a server only if a row that was
+  read within the last PERMIT_SECONDS has it. One that does not reach the database uses no server.
+- A slot is in one row at most, and PERMIT_SECONDS pass before another server gets it. So a writer
+  that deleted a key on the server that has the slot knows that nobody reads the key elsewhere.
+- A writer that could not delete a key takes the key's slot from all rows, and everything from the
+  row of the server that failed. It answers its client after PERMIT_SECONDS: then nobody reads them
+  any more (`Trust.settle`).
+- A server that has slots which are not in its row is tended (`_tend`): one process claims them,
+  waits until nobody uses them elsewhere, deletes their keys there, and adds them to the row.
+  A server that is not trusted at all rests for a while before (`ledger.REST_MS`).
 
 Deletions are sent to every server, trusted or not. So what is filled from the moment of trust on
 is newer than every write that could not be deleted before.
@@ -22,13 +26,15 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import redis
 from django.db import Error, connection
 
 from socialsite.core.redis.sharded import ledger
+from socialsite.core.redis.sharded.emptying import empty
+from socialsite.core.redis.sharded.slots import NONE, Slots
 from socialsite.core.redis.sharded.topology import (
     Address,
     Connect,
@@ -37,42 +43,62 @@ from socialsite.core.redis.sharded.topology import (
     at_once,
     replication_of,
 )
-from socialsite.core.telemetry.instruments import CACHE_SERVERS_DISTRUSTED
+from socialsite.core.telemetry.instruments import CACHE_SERVERS_DISTRUSTED, CACHE_SERVERS_UNUSED
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.4
 PERMIT_SECONDS = 2.0
+# Servers that nobody asked about are looked at so often, since slots may move meanwhile.
+TEND_SECONDS = 10.0
 # For so long a writer tries to reach the database, after its commit, to distrust a server.
 DATABASE_SECONDS = 10.0
 
+Allowed = Mapping[str, Slots]
+
 
 class _Claim(NamedTuple):
-    """A server that this process has emptied, to be trusted from a time (monotonic) on."""
+    """What this process empties and trusts from a time (monotonic) on."""
 
+    replid: str
+    address: Address
     token: str
+    claimed: ledger.Claimed
     ready_at: float
 
 
 class Trust:
-    """The servers that this process may use now; a thread keeps them current."""
+    """What this process may use now; a thread keeps it current."""
 
     def __init__(self, topology: Topology, connect: Connect) -> None:
         self._topology, self._connect = topology, connect
         self._lock = threading.Lock()
         self._process, self._is_ended = 0, False
         self._thread: threading.Thread | None = None
-        self._trusted: frozenset[str] = frozenset()
-        self._until = 0.0
+        self._allowed: Allowed = {}
+        self._until, self._tended = 0.0, 0.0
         self._is_wanted = True
         self._awake = threading.Event()
-        self._claims: dict[str, _Claim] = {}
+        self._claims: list[_Claim] = []
+        # All that rows may keep, for a writer that did not reach the database.
+        self._owed: Allowed | None = None
 
-    def allowed(self) -> frozenset[str]:
-        """Return the ids of the servers that may be used at this moment."""
+    def allowed(self) -> Allowed:
+        """Return the slots that may be used at this moment, by the ids of their servers."""
         if self._process != os.getpid():
             self._start()
-        return self._trusted if time.monotonic() < self._until else frozenset()
+        is_current = time.monotonic() < self._until and self._owed is None
+        return self._allowed if is_current else {}
+
+    def covers(self, done: Mapping[int, Collection[str]]) -> bool:
+        """Return whether nobody reads the keys of some slots but where they were deleted.
+
+        `done` has the ids of the servers where all keys of a slot were deleted.
+        """
+        allowed = self.allowed()
+        return all(
+            any(slot in allowed.get(replid, NONE) for replid in ids) for slot, ids in done.items()
+        )
 
     def want(self) -> None:
         """Look for masters that are new or may be trusted again."""
@@ -87,6 +113,15 @@ class Trust:
         both = zip(states, addresses, strict=True)
         return {one.replid: address for one, address in both if one and one.is_master}
 
+    def unused(self, allowed: Allowed) -> list[Address]:
+        """Return the masters that do not answer, or some of whose slots may not be used."""
+        used = {
+            address
+            for replid, address in self.masters().items()
+            if self._topology.slots_at(address) <= allowed.get(replid, NONE)
+        }
+        return [one for one in self._topology.masters() if one not in used]
+
     def _state(self, address: Address) -> Replication | None:
         try:
             return replication_of(self._connect(address))
@@ -97,7 +132,7 @@ class Trust:
     def _start(self) -> None:
         with self._lock:
             if self._process != os.getpid():
-                self._until, self._claims = 0.0, {}
+                self._until, self._claims = 0.0, []
                 self._process = os.getpid()
                 self._awake, self._is_ended = threading.Event(), False
                 self._thread = threading.Thread(target=self._run, name="cache-trust", daemon=True)
@@ -129,74 +164,106 @@ class Trust:
 
     def look(self) -> None:
         """Read the rows, and tend to servers if that is wanted."""
+        self._pay()
         started = time.monotonic()
         rows = ledger.read()
-        self._trusted = frozenset(one.replid for one in rows if one.is_trusted)
+        self._allowed = {one.replid: one.slots for one in rows if one.slots}
         self._until = started + PERMIT_SECONDS
-        for replid, claim in [*self._claims.items()]:
-            if claim.ready_at <= time.monotonic():
-                del self._claims[replid]
-                if ledger.trust(replid, claim.token):
-                    logger.info("the cache server %s is empty and trusted", replid)
-                    self._is_wanted = True
-        if self._is_wanted:
+        ready = [one for one in self._claims if one.ready_at <= time.monotonic()]
+        for claim in ready:
+            self._claims.remove(claim)
+            self._finish(claim)
+        if self._is_wanted or started > self._tended + TEND_SECONDS:
+            self._tended = started
             self._is_wanted = self._tend({one.replid: one for one in rows})
 
     def _tend(self, rows: dict[str, ledger.Row]) -> bool:
-        """Claim and empty masters that are not trusted; return whether some are left."""
+        """Claim the slots of masters that are not in their rows; return whether some are left."""
         self._topology.refresh()
         found = self.masters()
-        is_left = len(found) < max(1, len(self._topology.masters()))
+        owned = {replid: self._topology.slots_at(address) for replid, address in found.items()}
+        ledger.shrink(owned)
+        left = max(1, len(self._topology.masters())) - len(found)
         for replid, address in found.items():
-            row = rows.get(replid)
-            if row is not None and row.is_trusted:
+            if replid in rows and owned[replid] <= rows[replid].slots:
                 continue
-            is_left = True
+            left += 1
             token = secrets.token_hex(8)
-            if not ledger.claim(replid, token):
-                continue
-            # Servers that are not masters any more may still have readers.
-            passed = ledger.distrust(keep=found)
-            if self._empty(address, replid):
-                wait = max(0.0, PERMIT_SECONDS - passed)
-                self._claims[replid] = _Claim(token, time.monotonic() + wait)
-            ledger.forget()
-        return is_left
+            claimed = ledger.claim(replid, token, owned[replid])
+            if claimed is not None:
+                ready_at = time.monotonic() + max(0.0, PERMIT_SECONDS - claimed.seconds)
+                self._claims.append(_Claim(replid, address, token, claimed, ready_at))
+                ledger.forget()
+        CACHE_SERVERS_UNUSED.set(left)
+        return left > 0
 
-    def _empty(self, address: Address, replid: str) -> bool:
-        """Empty a server; return False if it fails, or is another one by now."""
+    def _finish(self, claim: _Claim) -> None:
+        """Empty what this process claimed, and trust what the server still owns of it."""
+        slots = self._emptied(claim)
+        if ledger.trust(claim.replid, claim.token, slots):
+            logger.info("the cache server %s is trusted with %d slots", claim.replid, len(slots))
+            self.want()
+
+    def _emptied(self, claim: _Claim) -> Slots:
+        """Empty what this process claimed; return the slots that the server owned all the time.
+
+        Not those that are half moved: outdated values may come back if the move is given up.
+        """
+        places, address = self._topology, claim.address
         try:
+            # A slot that arrives after it was emptied may bring values along.
+            slots = claim.claimed.slots & places.ask_slots(address)
             server = self._connect(address)
-            server.flushall(asynchronous=True)
-            return replication_of(server).replid == replid
+            empty(server, None if claim.claimed.is_whole else slots)
+            is_same = replication_of(server) == Replication(True, claim.replid)
+            return slots & places.ask_slots(address) if is_same else NONE
         except redis.RedisError as error:
             logger.info("the cache server %s:%d cannot be emptied: %s", *address, error)
-            return False
+            return NONE
 
+    # --- writers --------------------------------------------------------------------------------
+    def settle(self, done: Mapping[int, Collection[str]], keep: Allowed) -> None:
+        """Make sure that no process reads what a commit made outdated. Never raises.
 
-def settle(done: Collection[str], *, is_complete: bool, keep: Collection[str]) -> None:
-    """Make sure that no process reads what a commit made outdated. Never raises.
+        `done` has the ids of the servers where all keys of a slot were deleted, none if one failed.
+        If somebody may read such a key elsewhere, all rows lose what is not in `keep`, and this
+        returns when nobody uses it any more. While the database does not answer, it is asked again
+        for DATABASE_SECONDS. Then the thread goes on with it, and this process uses no server
+        until that is done.
+        """
+        end = time.monotonic() + DATABASE_SECONDS
+        while True:
+            try:
+                passed = ledger.settle(done, keep)
+                break
+            except Error:
+                connection.close()
+                if time.monotonic() > end:
+                    logger.exception("servers of the cache that miss deletions are still trusted")
+                    self._owe(keep)
+                    return
+                time.sleep(POLL_SECONDS)
+        if passed < PERMIT_SECONDS:
+            CACHE_SERVERS_DISTRUSTED.inc()
+            logger.warning("a cache server missed deletions; waiting until nobody reads it")
+            time.sleep(PERMIT_SECONDS - passed)
 
-    Its keys were deleted on the servers `done`; `is_complete` if on all that this process knows.
-    If these are trusted, nobody reads another one. Otherwise all servers but those to `keep` are
-    distrusted, and it returns when no process uses them any more. While the database does not
-    answer, it is asked again for DATABASE_SECONDS.
-    """
-    end = time.monotonic() + DATABASE_SECONDS
-    while True:
-        try:
-            trusted = {one.replid for one in ledger.read() if one.is_trusted}
-            if is_complete and trusted.issuperset(done):
-                return
-            passed = ledger.distrust(keep=keep)
-            break
-        except Error:
-            connection.close()
-            if time.monotonic() > end:
-                logger.exception("servers of the cache that miss deletions are still trusted")
-                return
-            time.sleep(POLL_SECONDS)
-    if passed < PERMIT_SECONDS:
-        CACHE_SERVERS_DISTRUSTED.inc()
-        logger.warning("a cache server missed deletions; waiting until nobody reads it")
-        time.sleep(PERMIT_SECONDS - passed)
+    def _owe(self, keep: Allowed) -> None:
+        """Let the thread distrust all but this as soon as the database answers."""
+        with self._lock:
+            owed = self._owed
+            if owed is not None:
+                keep = {replid: owed[replid] & keep[replid] for replid in owed.keys() & keep.keys()}
+            self._owed = keep
+        self._awake.set()
+
+    def _pay(self) -> None:
+        """Distrust what writers could not."""
+        owed = self._owed
+        if owed is None:
+            return
+        ledger.distrust(owed)
+        with self._lock:
+            if self._owed is owed:  # no writer added anything meanwhile
+                self._owed, self._until = None, 0.0
+        self.want()

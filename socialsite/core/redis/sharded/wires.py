@@ -1,22 +1,23 @@
 """A thread's connections to the servers of the cache: a batch goes to all of them at once.
 
-A server that fails, or is not trusted, spoils only the commands of its keys: each has its error as
-its reply. Commands that must not wait for trust are in `ALWAYS`.
+A server that fails, or is not trusted with a slot, spoils only the commands of its keys: each has
+its error as its reply. Commands that must not wait for trust are in `ALWAYS`.
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import redis
 from redis.exceptions import AskError, ClusterDownError, MovedError
 
 from socialsite.core.redis.circuit_breaker import Breaker, RedisDown
 from socialsite.core.redis.sharded.node_wire import NodeWire
+from socialsite.core.redis.sharded.slots import NONE, Slots
 from socialsite.core.redis.sharded.splitting import ANY_SERVER, Command, Parts, key_of, parts_of
 from socialsite.core.redis.sharded.topology import Address, Topology
-from socialsite.core.redis.sharded.trust import Trust
+from socialsite.core.redis.sharded.trust import Allowed, Trust
 
 # To delete is right on every server. A message is no data.
 ALWAYS = ("DEL", *ANY_SERVER)
@@ -24,12 +25,11 @@ ALWAYS = ("DEL", *ANY_SERVER)
 ROUNDS = 4
 
 
-Numbers = Sequence[int]
-Replies = list[Any]
+Numbers = Collection[int]
 
 
 class Untrusted(redis.RedisError):
-    """The server may have what was deleted elsewhere."""
+    """The server may have a value of this slot that was deleted elsewhere."""
 
 
 class Unreachable(redis.ConnectionError):
@@ -38,6 +38,44 @@ class Unreachable(redis.ConnectionError):
     def __init__(self, reason: object, address: Address | None = None) -> None:
         super().__init__(str(reason))
         self.address = address
+
+
+class _Batch(NamedTuple):
+    """Commands that concern one server each."""
+
+    commands: Sequence[Command]
+    # None if any server will do.
+    slots: Sequence[int | None]
+    # A reply or an error for each command.
+    replies: list[Any]
+    # The servers that each command was sent to, or should have been; None stands for nobody.
+    tried: list[list[Address | None]]
+
+    def note(self, address: Address | None, numbers: Numbers) -> None:
+        """Note that some commands are for a server."""
+        for number in numbers:
+            self.tried[number].append(address)
+
+    def fail(self, numbers: Numbers, error: Exception) -> None:
+        """Set the error of some commands."""
+        for number in numbers:
+            self.replies[number] = error
+
+    def permitted(self, numbers: Numbers, slots: Slots) -> Numbers:
+        """Return the numbers of commands that may use a server; the others have an error."""
+        going = [n for n in numbers if self.slots[n] in slots or self.commands[n][0] in ALWAYS]
+        if len(going) < len(numbers):
+            self.fail({*numbers}.difference(going), Untrusted("not trusted with this slot"))
+        return going
+
+
+class Deleted(NamedTuple):
+    """What became of keys that were to be deleted."""
+
+    # The ids of the servers where all keys of a slot were deleted; none if one of them failed.
+    ids: dict[int, set[str]]
+    # None stands for nobody.
+    failed: set[Address | None]
 
 
 class Servers:
@@ -88,177 +126,148 @@ class ShardedWire:
         self.pool, self.process = servers, os.getpid()
         self._nodes: dict[Address, NodeWire] = {}
 
-    def delete(self, keys: Sequence[str]) -> tuple[set[str], set[Address | None]]:
-        """Delete keys; return the ids of servers that did it, and the servers that failed to.
-
-        Both servers of a slot that is just moving count. None stands for nobody.
-        """
-        commands = [("DEL", key) for key in keys]
-        places: list[list[Address | None]] = [[] for _ in keys]
-        done: set[Address] = set()
+    def delete(self, keys: Sequence[str]) -> "Deleted":
+        """Delete keys. Both servers of a slot that is just moving count."""
+        batch = self._run([("DEL", key) for key in keys])
+        ids: dict[int, set[str]] = {}
         failed: set[Address | None] = set()
-        for tried, reply in zip(places, self._replies(commands, places), strict=True):
+        for slot, tried, reply in zip(batch.slots, batch.tried, batch.replies, strict=True):
+            here = {self._nodes[one].replid for one in tried if one in self._nodes}
             if isinstance(reply, Exception):
-                failed.update(tried)
-            else:
-                done.update(one for one in tried if one)
-        return {self._nodes[one].replid for one in done}, failed
+                failed.add(tried[-1])
+                here = set()
+            if slot is not None:
+                ids[slot] = ids.get(slot, here) & here
+        return Deleted(ids, failed)
 
     def ask(self, commands: Sequence[Command]) -> list[Any]:
         """Send commands, each to the server of its key; return their replies."""
         if not self.pool.topology.is_split:
-            return self._replies(commands)
+            return self._run(commands).replies
         parts = [*map(parts_of, commands)]
-        replies = self._replies([one for part in parts for one in part.commands])
+        replies = self._run([one for part in parts for one in part.commands]).replies
         return [*_joined(replies, parts, commands)]
 
     def post(self, commands: Sequence[Command]) -> None:
         """Send commands without waiting; a server that fails or is not trusted gets none."""
-        trusted = self.pool.trust.allowed()
+        allowed = self.pool.trust.allowed()
         if self.pool.topology.is_split:
             commands = [one for command in commands for one in parts_of(command).commands]
-        for address, numbers in self._by_server(commands).items():
-            some = [commands[number] for number in numbers]
+        batch = self._batch(commands)
+        for address, numbers in self._by_server(batch).items():
 
-            def send(wire: NodeWire, some: Sequence[Command] = some) -> None:
-                if wire.begin(trusted):
-                    wire.post(some)
+            def send(wire: NodeWire, numbers: Numbers = numbers) -> None:
+                if going := self._permitted(batch, numbers, wire.begin(allowed)):
+                    wire.post([commands[n] for n in going])
 
             if address is not None:
                 self._at(address, send)
 
-    def _by_server(self, commands: Sequence[Command]) -> dict[Address | None, list[int]]:
+    def _batch(self, commands: Sequence[Command]) -> _Batch:
+        slot_of = self.pool.topology.slot_of
+        slots = [None if (key := key_of(one)) is None else slot_of(key) for one in commands]
+        return _Batch(commands, slots, [None] * len(commands), [[] for _ in commands])
+
+    def _by_server(self, batch: _Batch) -> dict[Address | None, list[int]]:
         """Return the numbers of the commands for each server."""
-        address_of = self.pool.topology.address_of
+        owner = self.pool.topology.owner
         found: dict[Address | None, list[int]] = {}
-        for number, command in enumerate(commands):
-            key = key_of(command)
-            address = self.pool.any_server() if key is None else address_of(key)
+        for number, slot in enumerate(batch.slots):
+            address = self.pool.any_server() if slot is None else owner(slot)
             found.setdefault(address, []).append(number)
         return found
 
-    def _replies(
-        self, commands: Sequence[Command], places: list[list[Address | None]] | None = None
-    ) -> list[Any]:
-        """Return a reply or an error for each command, which concerns one server.
+    def _permitted(self, batch: _Batch, numbers: Numbers, slots: Slots) -> Numbers:
+        """Return the numbers of commands that may be sent to a server; the others have an error."""
+        going = batch.permitted(numbers, slots)
+        if len(going) < len(numbers):
+            self.pool.trust.want()
+        return going
 
-        To `places` are added the servers that each command was sent to, or should have been.
-        """
-        replies: list[Any] = [None] * len(commands)
-        pending = self._by_server(commands)
+    def _run(self, commands: Sequence[Command]) -> _Batch:
+        """Send commands that concern one server each; follow those whose slot has moved."""
+        batch = self._batch(commands)
+        pending: Mapping[Address | None, Numbers] = self._by_server(batch)
         for _ in range(ROUNDS):
-            if places is not None:
-                _note(places, pending)
-            self._round(commands, pending, replies)
-            moving = [n for some in pending.values() for n in some if _moves(replies[n])]
-            pending = {}
+            self._round(batch, pending)
+            moved: dict[Address | None, list[int]] = {}
             asking: dict[Address, list[int]] = {}
-            for number in moving:
-                reply = replies[number]
+            for number in (n for numbers in pending.values() for n in numbers):
+                reply, slot = batch.replies[number], batch.slots[number]
+                if slot is None or not isinstance(reply, AskError):  # MovedError is one
+                    continue
                 to = Address(reply.host, reply.port)
                 if isinstance(reply, MovedError):
-                    self.pool.topology.moved(key_of(commands[number]), to)
-                    pending.setdefault(to, []).append(number)
+                    self.pool.topology.moved(slot, to)
+                    self.pool.trust.want()
+                    moved.setdefault(to, []).append(number)
                 else:
                     asking.setdefault(to, []).append(number)
-            if moving:
-                self.pool.trust.want()
-            if places is not None:
-                _note(places, asking)
             for to, numbers in asking.items():
-                self._ask_there(to, numbers, commands, replies)
-            if not pending:
+                self._ask_there(batch, to, numbers)
+            if not moved:
                 break
-        return replies
+            pending = moved
+        return batch
 
-    def _round(
-        self,
-        commands: Sequence[Command],
-        pending: Mapping[Address | None, Numbers],
-        replies: Replies,
-    ) -> None:
+    def _round(self, batch: _Batch, pending: Mapping[Address | None, Numbers]) -> None:
         """Send to all servers, then read from all."""
-        trusted = self.pool.trust.allowed()
+        allowed = self.pool.trust.allowed()
         sent: list[tuple[Address, Numbers]] = []
         for address, numbers in pending.items():
+            batch.note(address, numbers)
             if address is None:
                 self.pool.trust.want()
-                _set(replies, numbers, Unreachable("no server has the slot"))
-            elif going := self._send(address, numbers, commands, replies, trusted):
+                batch.fail(numbers, Unreachable("no server has the slot"))
+            elif going := self._send(batch, address, numbers, allowed):
                 sent.append((address, going))
         for address, numbers in sent:
-            self._read(address, numbers, commands, replies, trusted)
+            self._read(batch, address, numbers, allowed)
 
-    def _send(
-        self,
-        address: Address,
-        numbers: Numbers,
-        commands: Sequence[Command],
-        replies: Replies,
-        trusted: frozenset[str],
-    ) -> Numbers:
+    def _send(self, batch: _Batch, address: Address, numbers: Numbers, allowed: Allowed) -> Numbers:
         """Send what the server may get, and return its numbers; the others get their error."""
-        going = numbers
+        going: Numbers = ()
 
         def send(wire: NodeWire) -> None:
             nonlocal going
-            if not wire.begin(trusted):
-                self.pool.trust.want()
-                _set(replies, numbers, Untrusted("the server is not trusted"))
-                going = [n for n in numbers if commands[n][0] in ALWAYS]
+            going = self._permitted(batch, numbers, wire.begin(allowed))
             if going:
-                wire.send([commands[n] for n in going])
+                wire.send([batch.commands[n] for n in going])
 
         error = self._at(address, send)
         if error is None:
             return going
-        _set(replies, numbers, error)
+        batch.fail(numbers, error)
         return ()
 
-    def _read(
-        self,
-        address: Address,
-        numbers: Numbers,
-        commands: Sequence[Command],
-        replies: Replies,
-        trusted: frozenset[str],
-    ) -> None:
-        sent = [commands[n] for n in numbers]
-
+    def _read(self, batch: _Batch, address: Address, numbers: Numbers, allowed: Allowed) -> None:
         def read(wire: NodeWire) -> None:
-            found = wire.replies(sent)
-            is_trusted = wire.replid in trusted  # it may have a new id by now
+            found = wire.replies([batch.commands[n] for n in numbers])
             for number, reply in zip(numbers, found, strict=True):
-                is_right = is_trusted or commands[number][0] in ALWAYS
-                replies[number] = reply if is_right else Untrusted("the server is another one")
-            if not is_trusted or any(isinstance(one, ClusterDownError) for one in found):
+                batch.replies[number] = reply
+            # The server may have another id by now.
+            self._permitted(batch, numbers, allowed.get(wire.replid, NONE))
+            if any(isinstance(one, ClusterDownError) for one in found):
                 self.pool.trust.want()
 
         error = self._at(address, read)
         if error is not None:
-            _set(replies, numbers, error)
+            batch.fail(numbers, error)
 
-    def _ask_there(
-        self, address: Address, numbers: Numbers, commands: Sequence[Command], replies: Replies
-    ) -> None:
-        """Ask the server to which a slot is just moving: it answers only after ASKING."""
-        trusted = self.pool.trust.allowed()
+    def _ask_there(self, batch: _Batch, to: Address, numbers: Numbers) -> None:
+        """Delete on the server to which a slot is just moving; nobody may read it there yet."""
+        batch.note(to, numbers)
+        going = batch.permitted(numbers, NONE)
 
         def ask(wire: NodeWire) -> None:
-            wire.begin(trusted)
+            wire.settle()
+            for number in going:  # the server answers only after ASKING
+                _, batch.replies[number] = wire.ask([("ASKING",), batch.commands[number]])
             wire.verify()
-            is_trusted = wire.replid in trusted
-            if any(commands[number][0] == "EVALSHA" for number in numbers):
-                wire.load_scripts()  # one that is missing would run again without ASKING
-            for number in numbers:
-                if not is_trusted and commands[number][0] not in ALWAYS:
-                    replies[number] = Untrusted("the server is not trusted")
-                    continue
-                _, replies[number] = wire.ask([("ASKING",), commands[number]])
 
-        error = self._at(address, ask)
+        error = self._at(to, ask) if going else None
         if error is not None:
-            _set(replies, numbers, error)
+            batch.fail(going, error)
 
     def _at(self, address: Address, function: Callable[[NodeWire], object]) -> Exception | None:
         """Run a function on the wire to a server; return the error if it failed."""
@@ -278,21 +287,6 @@ class ShardedWire:
             return Unreachable(error, address)
         breaker.reset()
         return None
-
-
-def _note(places: list[list[Address | None]], sent: Mapping[Any, Sequence[int]]) -> None:
-    for address, numbers in sent.items():
-        for number in numbers:
-            places[number].append(address)
-
-
-def _set(replies: Replies, numbers: Numbers, value: Exception) -> None:
-    for number in numbers:
-        replies[number] = value
-
-
-def _moves(reply: Any) -> bool:
-    return isinstance(reply, AskError)  # or MovedError, which is one
 
 
 def _joined(

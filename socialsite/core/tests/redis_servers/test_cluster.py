@@ -1,63 +1,35 @@
-"""The cache on a Redis Cluster: batches by slots, moved slots, servers that missed deletions."""
+"""The cache on a Redis Cluster: batches by slots, and servers that missed deletions."""
 
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-import redis as redis_py
 from django.db import Error
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deploy.services.redis_cluster import Cluster, slot_of
-from deploy.services.redis_node import Node
+from deploy.services.redis_cluster import Cluster
 from socialsite.core import redis
 from socialsite.core.cache import lease
 from socialsite.core.cache_servers import several
+from socialsite.core.redis import servers
 from socialsite.core.redis.scripts import SCRIPTS
 from socialsite.core.redis.sharded import ledger, trust
 from socialsite.core.redis.sharded.client import Sharded
 from socialsite.core.redis.sharded.node_wire import NodeWire
 from socialsite.core.redis.sharded.topology import Address
 from socialsite.core.redis.wire import wire_of
+from socialsite.core.telemetry.instruments import CACHE_SERVERS_UNUSED
+from socialsite.core.tests.redis_servers.acts import Away, ask, put, seen_until, value
 from socialsite.core.tests.redis_servers.conftest import OPTIONS, Process
+from socialsite.doctor.checks import servers as checks
+from socialsite.doctor.findings import OK, WARNING
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 
 KEYS = [f"key:{number}" for number in range(8)]
-
-
-def ask(client: Sharded, *commands: tuple[Any, ...]) -> list[Any]:
-    """Send commands as a batch does."""
-    replies: list[Any] = wire_of(client.connection_pool).ask(commands)
-    return replies
-
-
-def value(client: Sharded, key: str) -> Any:
-    """Return what a process reads: a value, None, or "unknown" for the database's to tell."""
-    (reply,) = ask(client, ("GET", key))
-    return "unknown" if isinstance(reply, Exception) else reply
-
-
-def put(client: Sharded, *keys: str) -> None:
-    """Store the text "old" under some keys, as soon as their servers are trusted."""
-    for key in keys:
-        eventually(lambda key=key: ask(client, ("SET", key, "old")), lambda found: found == [b"OK"])  # type: ignore[misc]
-
-
-def seen_until(client: Sharded, key: str, last: bytes | None) -> set[Any]:
-    """Read a key until it has a value; return all that was read."""
-    seen: set[Any] = set()
-
-    def look() -> Any:
-        found = value(client, key)
-        seen.add(found)
-        return found
-
-    eventually(look, lambda found: found == last)
-    return seen
 
 
 @pytest.fixture
@@ -103,27 +75,6 @@ def test_a_batch_has_the_replies_of_one_server(permanent: None, process: Process
     compare()
 
 
-def test_a_slot_that_moves_is_followed_before_while_and_after(
-    permanent: None, cluster: Cluster, process: Process
-) -> None:
-    client = process()
-    key, other = "{moving}:a", "{moving}:b"
-    ask(client, ("SET", key, "1"), ("SET", other, "2"))
-    slot, source = slot_of(key), cluster.master_of(key)
-    to = next(one for one in cluster.masters() if one is not source)
-    cluster.begin_move(slot, source, to, keys=1)
-    assert ask(client, ("GET", key), ("GET", other)) == [b"1", b"2"]
-    assert ask(client, ("MGET", key, other)) == [[b"1", b"2"]]
-    assert ask(client, take.command(["{moving}:c", key], [b"!x", 60_000])) == [[1]]
-    client.delete_everywhere([key, other])
-    assert ask(client, ("MGET", key, other, "{moving}:c")) == [[None, None, b"!x"]]
-    ask(client, ("SET", other, "3"))
-    cluster.end_move(slot, source, to)
-    assert ask(client, ("GET", other), ("GET", "{moving}:c")) == [b"3", b"!x"]
-    cluster.move_slots([slot], source)
-    assert ask(client, ("GET", other)) == [b"3"]
-
-
 def test_a_promoted_replica_that_missed_a_deletion_is_emptied_before_anybody_reads_it(
     cluster: Cluster, process: Process
 ) -> None:
@@ -143,25 +94,6 @@ def test_a_promoted_replica_that_missed_a_deletion_is_emptied_before_anybody_rea
     assert cluster.master_of(key) is replica
 
 
-class Away:
-    """A process that does not reach one server, by the address of nobody."""
-
-    def __init__(self, client: Sharded, node: Node) -> None:
-        self.pool = client.connection_pool
-        self.address = Address(node.place.host, node.place.port)
-        self.kept = self.pool.pool(self.address)
-
-    def __enter__(self) -> None:
-        retry = self.kept.connection_kwargs["retry"]
-        dead = redis_py.ConnectionPool(host="127.0.0.1", port=1, retry=retry)
-        self.pool._pools[self.address] = dead
-        wire_of(self.pool)._nodes.clear()
-
-    def __exit__(self, *_error: object) -> None:
-        self.pool._pools[self.address] = self.kept
-        wire_of(self.pool)._nodes.clear()
-
-
 def test_what_a_writer_cannot_delete_is_read_by_nobody(cluster: Cluster, process: Process) -> None:
     writer, reader = process(), process()
     key = "card:2"
@@ -171,23 +103,6 @@ def test_what_a_writer_cannot_delete_is_read_by_nobody(cluster: Cluster, process
         writer.delete_everywhere([key])
         assert value(reader, key) != b"old"
     assert b"old" not in seen_until(reader, key, None)
-
-
-def test_a_deletion_that_misses_the_new_place_of_a_key_distrusts_it(
-    cluster: Cluster, process: Process
-) -> None:
-    writer, reader = process(), process()
-    key = "{half}:1"
-    slot, source = slot_of(key), cluster.master_of(key)
-    to = next(one for one in cluster.masters() if one is not source)
-    put(writer, key)
-    cluster.begin_move(slot, source, to, keys=1)
-    seen_until(reader, key, b"old")
-    with Away(writer, to):
-        writer.delete_everywhere([key])
-    assert b"old" not in seen_until(reader, key, None)
-    cluster.end_move(slot, source, to)
-    cluster.move_slots([slot], source)
 
 
 def test_a_master_that_was_replaced_and_came_back_is_another_one(
@@ -211,22 +126,6 @@ def test_a_master_that_was_replaced_and_came_back_is_another_one(
     eventually(lambda: master.info("replication").get(link), lambda found: found == "up")
     cluster.failover(master)
     assert value(client, key) in (None, "unknown")
-
-
-def test_a_writer_that_has_not_noticed_a_moved_slot_distrusts_nobody_in_vain(
-    cluster: Cluster, process: Process
-) -> None:
-    writer, reader = process(), process()
-    key = "{gone}:1"
-    source = cluster.master_of(key)
-    to = next(one for one in cluster.masters() if one is not source)
-    put(writer, key)
-    cluster.move_slots([slot_of(key)], to)
-    seen_until(reader, key, b"old")
-    with Away(writer, source):
-        writer.delete_everywhere([key])
-    assert b"old" not in seen_until(reader, key, None)
-    cluster.move_slots([slot_of(key)], source)
 
 
 def test_a_replica_is_not_trusted_for_the_id_of_its_master(
@@ -321,3 +220,22 @@ def test_scripts_are_in_one_slot_or_say_how_they_are_split() -> None:
         found = [one for one in SCRIPTS.values() if one.text == path.read_text()]
         for one in found:
             assert bool(one.split) == (is_many and path.stem not in apart), path.stem
+
+
+def test_the_doctor_names_servers_that_are_not_used(
+    cluster: Cluster, process: Process, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "REST_MS", 3_600_000)
+    client = process()
+    settings.CACHE_SERVERS = several(cluster.url())
+    monkeypatch.setattr(servers, "client", lambda: client)
+    assert [one.level for one in checks.cache_servers()] == [OK]
+    gauge = CACHE_SERVERS_UNUSED
+    assert eventually(lambda: gauge._value.get(), lambda found: found == 0) == 0
+    ledger.distrust({})
+    found = [*checks.cache_servers()]
+    assert [one.level for one in found] == [WARNING] * 3
+    for node in cluster.masters():
+        assert any(node.place.address in one.text for one in found)
+    client.trust.want()
+    eventually(lambda: gauge._value.get(), lambda found: found == 3)

@@ -13,8 +13,8 @@ from socialsite.core.cache_servers import several
 from socialsite.core.redis import circuit_breaker
 from socialsite.core.redis.sharded import client
 from socialsite.core.redis.sharded.client import Sharded
+from socialsite.core.tests.redis_servers.acts import ask, put, seen_until
 from socialsite.core.tests.redis_servers.conftest import OPTIONS
-from socialsite.core.tests.redis_servers.test_cluster import ask, put, seen_until
 from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
