@@ -26,6 +26,7 @@ from typing import Any
 
 from bench.support import harness
 from chaos.machines import links
+from chaos.machines.cache_servers import ClusterCaches, hits_between
 from chaos.machines.checkers import Checkers
 from chaos.machines.journal import CALM, Journal
 from chaos.machines.ledger import Fickle, checksums, lost
@@ -55,6 +56,8 @@ RUNS_SECONDS, STANDS_SECONDS = 0.02, 0.18
 SOCKETS, PEOPLE = 6, 3
 PAUSE_SECONDS, COUPLE_SECONDS = 0.5, 0.5
 EVENTS_SECONDS = 400
+# In a calm a request finds at least so many keys in the cache, and hardly any fails.
+CALM_HITS, CALM_AVAILABILITY = 1.0, 0.95
 EVENTS = "SELECT COUNT(*) FROM core_event"
 
 
@@ -78,6 +81,7 @@ class Trial:
             "cut": self._cut,
             "apart": self._apart,
         }
+        self._caches = ClusterCaches(site.caches, network, MACHINES)
         self.wrong, self.rounds = list[str](), list[dict[str, Any]]()
 
     @contextlib.contextmanager
@@ -92,12 +96,13 @@ class Trial:
             self.fickle.stop()
             refused = len(self.load.failures)
             self.load.stop()
+            self.wrong += self.load.lost
             # Sockets that were refused while machines were away are no failures of requests.
             del self.load.failures[refused:]
 
     def fail(self, kind: str) -> None:
         """Let a machine fail, wait until everything is there again, and compare all pages."""
-        time.sleep(CALM_SECONDS)
+        hits = self._calm()
         number, writes = self.dice.randrange(MACHINES), self.site.writer()
         seen, began = len(self.journal.failures), time.monotonic()
         self._name(kind)
@@ -117,12 +122,27 @@ class Trial:
                 "wrote the database": writes == number,
                 "seconds": round(over - began, 1),
                 "whole after": round(whole - over, 1),
+                "hits a request before": round(hits, 1),
                 "failed": len(failures),
                 "wrong": len(self.checkers.journal.wrong),
             }
         )
         print(json.dumps(self.rounds[-1] | {"ended": time.time(), "failures": failures[:9]}))
         sys.stdout.flush()
+
+    def _calm(self) -> float:
+        """Wait, and return how many keys a request found in the cache meanwhile."""
+        counts, requests = self._caches.counts(), self._requests()
+        time.sleep(CALM_SECONDS)
+        hits = hits_between(counts, self._caches.counts())
+        found = hits / max(1, self._requests() - requests)
+        if found < CALM_HITS:  # a trial without the cache would show nothing
+            self.wrong.append(f"only {found:.2f} hits a request after round {len(self.rounds)}")
+        return found
+
+    def _requests(self) -> int:
+        both = (self.journal, self.checkers.journal)
+        return sum(sum(one.answers.values()) for one in both)
 
     def _name(self, fault: str) -> None:
         self.journal.fault = self.checkers.journal.fault = fault
@@ -169,6 +189,9 @@ class Trial:
     def judge(self) -> None:
         """Compare what was acknowledged with what the site has."""
         self.checkers.compare()
+        calm = self.journal.summary()[CALM]
+        if calm["failed"] > (1 - CALM_AVAILABILITY) * calm["requests"]:
+            self.wrong.append(f"{calm['failed']} of {calm['requests']} requests failed in calms")
         self.wrong += [f"lost: {one}" for one in self.load.missing()]
         if not wait(lambda: self._events() == 0, seconds=EVENTS_SECONDS):
             self.wrong.append(f"{self._events()} events are left")

@@ -79,6 +79,7 @@ class Trial:
             self.fickle.stop()
             refused = len(self.load.failures)
             self.load.stop()
+            self.wrong += self.load.lost
             # Sockets that were refused while the database was away are no failures of requests.
             del self.load.failures[refused:]
 

@@ -3,10 +3,11 @@
 import contextlib
 import random
 import threading
+import time
 from collections.abc import Iterator, Sequence
 
 from chaos.machines.couples import Couple, Person
-from chaos.machines.journal import Journal
+from chaos.machines.journal import Journal, Wrong
 from chaos.machines.sites import Process
 
 READ_SECONDS = 0.1
@@ -69,17 +70,27 @@ class Checkers:
                 couple.look_everywhere()
         self._go.set()
 
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Note an error that ends a thread: it checks nothing any more."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            self.journal.wrong.append(Wrong(time.time(), self.journal.fault, repr(error)))
+            raise
+
     def _write(self, number: int) -> None:
-        while not self._stop.wait(self._pause):
-            self._go.wait()
-            with self._locks[number]:
-                self.couples[number].step()
+        with self._noted():
+            while not self._stop.wait(self._pause):
+                self._go.wait()
+                with self._locks[number]:
+                    self.couples[number].step()
 
     def _read(self, couple: Couple) -> None:
         """Read the home feed of a reader on all processes in turn."""
         person = Person(couple.processes[0], couple.reader.headers["X-Forwarded-For"])
         person.token = couple.reader.token
         dice = random.Random(couple.dice.random())
-        while not self._stop.wait(READ_SECONDS):
-            process = dice.choice(couple.processes)
-            couple.send(process, person, "GET", "/api/v1/feed")
+        with self._noted():
+            while not self._stop.wait(READ_SECONDS):
+                couple.send(dice.choice(couple.processes), person, "GET", "/api/v1/feed")

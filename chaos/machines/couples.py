@@ -51,13 +51,15 @@ class Person(Visitor):
 class Post:
     """A post that was acknowledged: its words, and whether others may see it.
 
-    `texts` are those of edits without an answer too; a `fading` post may be gone already.
+    `texts` are those of edits without an answer too. After one nobody knows the version (`stale`).
+    A `fading` post may be deleted or hidden already.
     """
 
     ident: str
     texts: set[str]
     version: int
     hidden: bool = False
+    stale: bool = False
     fading: bool = False
     liked: bool | None = False
 
@@ -107,7 +109,7 @@ class Couple:
         return f"{self.name} {self.sent}"
 
     def _some(self) -> Post | None:
-        found = [one for one in self.posts.values() if not one.fading and not one.hidden]
+        found = [one for one in self.posts.values() if not (one.fading or one.stale or one.hidden)]
         return self.dice.choice(found) if found else None
 
     def _publish(self) -> None:
@@ -136,7 +138,8 @@ class Couple:
         path = f"/api/v1/posts/{post.ident}"
         answer, here = self._write(name, self.author, "PATCH", path, body)
         if answer is None:
-            post.fading = True
+            post.stale = True
+            post.fading = post.fading or name == "hide"
             return
         post.version = answer.json["version"]
         post.hidden = post.hidden or name == "hide"
@@ -149,7 +152,8 @@ class Couple:
             return
         post = self.dice.choice([*self.posts.values()])
         path = f"/api/v1/posts/{post.ident}"
-        answer, here = self._write("delete", self.author, "DELETE", path, right=(204, ABSENT))
+        right = (204, ABSENT) if post.fading else (204,)
+        answer, here = self._write("delete", self.author, "DELETE", path, right=right)
         if answer is None:
             post.fading = True
             return
@@ -235,7 +239,14 @@ class Couple:
                 ("feed", self.reader, "/api/v1/feed", lambda got: self._feed(got, self.reader)),
                 ("profile", self.reader, f"/api/v1/users/{self.author_id}/posts", self._profile),
             ):
-                self._ask_at(process, f"{name} at rest", person, f"{path}?size={SIZE}", judge)
+                at_rest, page = f"{name} at rest", f"{path}?size={SIZE}"
+                deadline = time.monotonic() + RIGHT_SECONDS
+                while not self._ask_at(process, at_rest, person, page, judge):
+                    if time.monotonic() > deadline:
+                        text = f"{at_rest} of {self.name}: no answer of {process.name}"
+                        self.journal.wrong.append(Wrong(time.time(), self.journal.fault, text))
+                        break
+                    time.sleep(RETRY_SECONDS)
 
     def _feed(self, got: Answer, person: Person) -> str:
         if got.status != 200:
@@ -301,7 +312,8 @@ class Couple:
         process = self.dice.choice(self.processes)
         answer = self.send(process, person, method, path, body)
         if answer is not None and answer.status not in right:
-            text = f"{name} on {process.name}: {answer.status} {answer.body[:200]!r}"
+            kind = "lost " if answer.status == ABSENT else ""
+            text = f"{kind}{name} on {process.name}: {answer.status} {answer.body[:200]!r}"
             self.journal.wrong.append(Wrong(time.time(), self.journal.fault, text))
             return None, process
         if answer is not None:
@@ -330,14 +342,15 @@ class Couple:
         for process in self.dice.sample(others, CHECKERS):
             self._ask_at(process, name, person, path, judge)
 
-    def _ask_at(self, process: Process, name: str, person: Person, path: str, judge: Judge) -> None:
+    def _ask_at(self, process: Process, name: str, person: Person, path: str, judge: Judge) -> bool:
+        """Compare a page on a process; return whether it answered."""
         fault, began = self.journal.fault, time.time()
         answer = self.send(process, person, "GET", path)
         if answer is None:
-            return
+            return False
         self.journal.checks[name] += 1
         if not (found := judge(answer)):
-            return
+            return True
         age = time.monotonic() - self.acknowledged_at
         text = f"{name} of {self.name} on {process.name}, {age:.2f} s after the write: {found}"
         wrong = Wrong(began, fault, text)
@@ -350,7 +363,8 @@ class Couple:
             if answer is not None and not judge(answer):
                 wrong.seconds = time.monotonic() - self.acknowledged_at
                 print(f"right after {wrong.seconds:.2f} s", flush=True)
-                return
+                break
+        return True
 
     def send(
         self, process: Process, person: Person, method: str, path: str, body: object = None

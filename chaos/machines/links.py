@@ -72,21 +72,18 @@ class Links:
 
     def isolate(self, number: int) -> None:
         """Let `front` of a machine lose what it and the other machines send to each other."""
-        for host, other in self._others(number):
-            nowhere = ("lladdr", "02:00:00:00:00:01", "nud", "permanent")
-            words = (other.front, *nowhere, "dev", "front")
-            _ip("neighbour", "replace", *words, switch=host.namespace)
+        for one, other in self._pairs(number):
+            self.part(one, self.hosts[other])
 
     def unite(self, number: int) -> None:
         """Undo `isolate`."""
-        for host, other in self._others(number):
-            _ip("neighbour", "delete", other.front, "dev", "front", switch=host.namespace)
+        for one, other in self._pairs(number):
+            self.rejoin(one, self.hosts[other])
 
-    def _others(self, number: int) -> list[tuple[Host, Host]]:
+    def _pairs(self, number: int) -> list[tuple[int, int]]:
         """Return the pairs of a machine and each other one, in both orders."""
-        own = self.hosts[number]
-        pairs = [(own, other) for other in self.hosts if other is not own]
-        return pairs + [(other, one) for one, other in pairs]
+        others = [one for one in range(len(self.hosts)) if one != number]
+        return [(number, one) for one in others] + [(one, number) for one in others]
 
     def _make(self) -> None:
         """Make a switch for each link, `back` in a namespace of its own, and the machines."""

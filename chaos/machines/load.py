@@ -21,7 +21,8 @@ RETURN_SECONDS = 60
 class Load:
     """People who post, read and like, one request after the other, and sockets that stay open.
 
-    `failures` are the answers that were not as they should be. `likes` has who likes which post by
+    `failures` are the answers that were not as they should be, `lost` sockets that stayed closed.
+    `likes` has who likes which post by
     its id, as far as it was acknowledged. A journal may have each request too.
     """
 
@@ -38,6 +39,7 @@ class Load:
             Writer(one, name) for one, name in zip(people, NAMES[: len(people)], strict=True)
         ]
         self.failures: list[str] = []
+        self.lost = list[str]()
         self.likes = set[tuple[str, int]]()
         self.answers = Counter[str]()
         self._stop = threading.Event()
@@ -65,7 +67,7 @@ class Load:
         for thread in self._threads:
             thread.join()
         if not wait(lambda: all(one.is_open for one in self.listeners), seconds=RETURN_SECONDS):
-            self.failures.append("a WebSocket did not come back")
+            self.lost.append("a WebSocket did not come back")
         for listener in self.listeners:
             listener.stop()
             self.failures += listener.refusals

@@ -4,7 +4,6 @@ Times are those of the database. A slot is in one row at most: who claims a slot
 other rows. Each function raises `django.db.Error` if the database does not answer.
 """
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -31,7 +30,8 @@ class Row(NamedTuple):
     slots: Slots
     # Those that a process empties there, to trust them then.
     claimed: Slots
-    # When it last lost slots, in milliseconds; 0 if it never did.
+    # The stamp of its last loss of slots, in milliseconds; 0 if it never lost any. Each loss of a
+    # row has another one. Clocks of databases differ: see `losses` for how long it is ago.
     lost_ms: int
 
     @property
@@ -79,8 +79,8 @@ class Claimed(NamedTuple):
     slots: Slots
     # True if the row had none of the server's slots: nobody uses the server.
     is_whole: bool
-    # Since any row last lost slots; infinity if none ever did.
-    seconds: float
+    # All rows as they are now: some may have lost these slots.
+    rows: list[Row]
 
 
 def claim(replid: str, token: str, owned: Slots) -> Claimed | None:
@@ -108,8 +108,7 @@ def claim(replid: str, token: str, owned: Slots) -> Claimed | None:
             own.state = model.State.CLAIMED
         own.token, own.claimed, own.changed_ms = token, text_of(slots), now
         own.save()
-        seconds = _seconds_since(map(_row, [own, *rows.values()]))
-        return Claimed(slots, used.isdisjoint(owned), seconds)
+        return Claimed(slots, used.isdisjoint(owned), [*map(_row, [own, *rows.values()])])
 
 
 def _is_free(one: Any, now: int) -> bool:
@@ -137,12 +136,12 @@ def trust(replid: str, token: str, slots: Slots) -> bool:
 
 
 # --- to distrust --------------------------------------------------------------------------------
-def settle(done: Mapping[int, Collection[str]], keep: Mapping[str, Slots]) -> float:
+def settle(done: Mapping[int, Collection[str]], keep: Mapping[str, Slots]) -> list[Row]:
     """Let no row name a slot whose keys a writer could not delete, or deleted elsewhere only.
 
     `done` has the ids of the servers where all keys of a slot were deleted, none if one failed.
-    If a row must change, all rows lose what is not in `keep`. Return the seconds since somebody
-    might last read these keys elsewhere; infinity if nobody ever could.
+    If a row must change, all rows lose what is not in `keep`. Return the rows, as they are then, of
+    the servers on which somebody may have read these keys before.
     """
     rows = read()
     if any(not ids or _is_elsewhere(slot, ids, rows) for slot, ids in done.items()):
@@ -154,7 +153,7 @@ def settle(done: Mapping[int, Collection[str]], keep: Mapping[str, Slots]) -> fl
         for slot, ids in done.items()
         if not any(one.replid in ids and slot in one.slots for one in rows)
     ]
-    return _seconds_since(one for one in rows if any(one.replid not in ids for ids in open_ids))
+    return [one for one in rows if any(one.replid not in ids for ids in open_ids)]
 
 
 def _is_elsewhere(slot: int, ids: Collection[str], rows: Iterable[Row]) -> bool:
@@ -189,19 +188,13 @@ def _lose(one: Any, lost: Slots, now: int) -> None:
         return
     slots, claimed = row.slots - lost, row.claimed - lost
     if slots != row.slots:
-        one.lost_ms = now
+        one.lost_ms = max(now, one.lost_ms + 1)
     if not claimed or (row.slots and not slots):
         one.token, claimed = "", NONE
     if not slots and not claimed:
-        one.state, one.changed_ms = state.DISTRUSTED, now
+        one.state, one.changed_ms = state.DISTRUSTED, max(now, one.lost_ms)
     one.slots, one.claimed = text_of(slots), text_of(claimed)
     one.save()
-
-
-def _seconds_since(rows: Iterable[Row]) -> float:
-    """Return the seconds since a row lost slots; infinity if there is none."""
-    newest = max((one.lost_ms for one in rows), default=0)
-    return max(0, db.now_ms() - newest) / 1000 if newest else math.inf
 
 
 def forget() -> None:

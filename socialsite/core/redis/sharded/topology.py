@@ -155,7 +155,7 @@ class Cluster(Refreshed):
     def ask_slots(self, address: Address) -> Slots:
         """Ask a server for its slots; those that are half moved, as any master says, do not count.
 
-        None if the server does not answer.
+        There are none if the server does not answer.
         """
         asked = [address, *(one for one in self._masters if one != address)]
         own, *others = at_once(self._ask_own, asked)

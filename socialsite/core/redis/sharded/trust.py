@@ -26,7 +26,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import redis
@@ -34,6 +34,7 @@ from django.db import Error, connection
 
 from socialsite.core.redis.sharded import ledger
 from socialsite.core.redis.sharded.emptying import empty
+from socialsite.core.redis.sharded.losses import Losses
 from socialsite.core.redis.sharded.slots import NONE, Slots
 from socialsite.core.redis.sharded.topology import (
     Address,
@@ -80,6 +81,7 @@ class Trust:
         self._is_wanted = True
         self._awake = threading.Event()
         self._claims: list[_Claim] = []
+        self._losses = Losses()
         # All that rows may keep, for a writer that did not reach the database.
         self._owed: Allowed | None = None
 
@@ -167,6 +169,7 @@ class Trust:
         self._pay()
         started = time.monotonic()
         rows = ledger.read()
+        self._losses.note(rows)
         self._allowed = {one.replid: one.slots for one in rows if one.slots}
         self._until = started + PERMIT_SECONDS
         ready = [one for one in self._claims if one.ready_at <= time.monotonic()]
@@ -191,7 +194,7 @@ class Trust:
             token = secrets.token_hex(8)
             claimed = ledger.claim(replid, token, owned[replid])
             if claimed is not None:
-                ready_at = time.monotonic() + max(0.0, PERMIT_SECONDS - claimed.seconds)
+                ready_at = time.monotonic() + self._left(claimed.rows)
                 self._claims.append(_Claim(replid, address, token, claimed, ready_at))
                 ledger.forget()
         CACHE_SERVERS_UNUSED.set(left)
@@ -234,7 +237,7 @@ class Trust:
         end = time.monotonic() + DATABASE_SECONDS
         while True:
             try:
-                passed = ledger.settle(done, keep)
+                left = self._left(ledger.settle(done, keep))
                 break
             except Error:
                 connection.close()
@@ -243,10 +246,14 @@ class Trust:
                     self._owe(keep)
                     return
                 time.sleep(POLL_SECONDS)
-        if passed < PERMIT_SECONDS:
+        if left:
             CACHE_SERVERS_DISTRUSTED.inc()
             logger.warning("a cache server missed deletions; waiting until nobody reads it")
-            time.sleep(PERMIT_SECONDS - passed)
+            time.sleep(left)
+
+    def _left(self, rows: Iterable[ledger.Row]) -> float:
+        """Return the seconds until everybody knows what some rows lost."""
+        return max(0.0, PERMIT_SECONDS - self._losses.seconds(rows))
 
     def _owe(self, keep: Allowed) -> None:
         """Let the thread distrust all but this as soon as the database answers."""
@@ -265,5 +272,6 @@ class Trust:
         ledger.distrust(owed)
         with self._lock:
             if self._owed is owed:  # no writer added anything meanwhile
-                self._owed, self._until = None, 0.0
+                self._until = 0.0  # before the other: readers look at both
+                self._owed = None
         self.want()

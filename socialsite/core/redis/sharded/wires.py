@@ -128,6 +128,8 @@ class ShardedWire:
 
     def delete(self, keys: Sequence[str]) -> "Deleted":
         """Delete keys. Both servers of a slot that is just moving count."""
+        for address in self.pool.topology.masters():
+            self.pool.breaker(address).let_through()
         batch = self._run([("DEL", key) for key in keys])
         ids: dict[int, set[str]] = {}
         failed: set[Address | None] = set()

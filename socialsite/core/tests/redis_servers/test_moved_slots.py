@@ -13,6 +13,7 @@ from socialsite.core import redis
 from socialsite.core.cache import lease
 from socialsite.core.redis.sharded import ledger, trust
 from socialsite.core.redis.sharded.client import Sharded
+from socialsite.core.redis.sharded.losses import Losses
 from socialsite.core.redis.sharded.slots import slots_of, text_of
 from socialsite.core.tests.redis_servers.acts import Away, ask, put, seen_until, value
 from socialsite.core.tests.redis_servers.conftest import Process
@@ -250,15 +251,34 @@ def test_two_processes_that_tend_at_once_lose_nothing(
 
 def test_who_claims_a_slot_takes_it_from_all_other_rows(db: None) -> None:
     first, second = slots_of("0-9"), slots_of("5-14")
-    assert ledger.claim("a", "1", first) == (first, True, float("inf"))
+    claimed = ledger.claim("a", "1", first)
+    assert claimed is not None
+    assert claimed[:2] == (first, True)
+    assert Losses().seconds(claimed.rows) == float("inf")
     assert ledger.claim("b", "2", second) is not None
     assert not ledger.trust("a", "1", slots_of("5-9"))  # "b" claims these
     assert ledger.trust("b", "2", second)
     assert {one.replid: one.slots for one in ledger.read() if one.slots} == {"b": second}
     again = ledger.claim("a2", "3", first)
     assert again is not None
-    assert again.seconds < trust.PERMIT_SECONDS
+    assert "b" in {one.replid for one in again.rows if one.lost_ms}
     assert {one.replid: one.slots for one in ledger.read() if one.slots} == {"b": slots_of("10-14")}
+
+
+def test_a_loss_counts_from_when_this_process_saw_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("socialsite.core.redis.sharded.losses.time.monotonic", lambda: now)
+    lost = ledger.Row("a", slots_of("0"), frozenset(), lost_ms=1)
+    other, again = lost._replace(replid="b", lost_ms=0), lost._replace(lost_ms=2)
+    seen = Losses()
+    assert seen.seconds([lost, other]) == 0  # however old its stamp is
+    now += 3
+    assert seen.seconds([lost, other]) == 3
+    seen.note([again, other])
+    now += 1
+    assert seen.seconds([again]) == 1
+    assert seen.seconds([other]) == float("inf")
+    assert [*seen._seen] == [("a", 2)]
 
 
 @pytest.mark.parametrize("text", ["", "0", "0-16383", "3,5-7,9,11-16383", "0-1,3"])
