@@ -13,8 +13,13 @@ from deploy.services.redis_node import Node
 from socialsite.core.redis.sharded import ledger, trust
 from socialsite.core.tests.redis_servers.acts import Away, ask, value
 from socialsite.core.tests.redis_servers.conftest import Process
+from socialsite.tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(900),  # it waits for trust after most steps
+]
 
 KEYS = ("{x}:1", "{x}:2", "{y}:1")
 keys, clients, nodes = st.sampled_from(KEYS), st.integers(0, 1), st.integers(0, 2)
@@ -42,18 +47,30 @@ class Moves(RuleBasedStateMachine):
 
     @rule(key=keys, number=clients)
     def read(self, key: str, number: int) -> None:
+        self.is_read(key, number)
+
+    def is_read(self, key: str, number: int) -> bool:
+        """Read, fill if nothing is there, and return whether something was."""
         right = str(self.versions[key]).encode()
         found = value(self.processes[number], key)
         assert found in ("unknown", None, right)
         if found is None:
             ask(self.processes[number], ("SET", key, right))
+        return bool(found == right)
 
     @rule(key=keys)
     def fill(self, key: str) -> None:
-        """Wait a moment for trust, so that there is something to read."""
-        for number in (0, 1, 0, 1):
-            self.processes[number].trust.want()
-            self.read(key, number)
+        """Let both processes read the key from the cache, if nothing is away."""
+
+        def are_read() -> bool:
+            for process in self.processes:
+                process.trust.want()
+            return all(self.is_read(key, number) for number in (0, 1))
+
+        if self.cuts or slot_of(key) in self.half:
+            are_read()
+        else:
+            eventually(are_read)
 
     @rule(key=keys, number=nodes)
     def begin(self, key: str, number: int) -> None:
