@@ -100,6 +100,15 @@ class Moves(RuleBasedStateMachine):
             away = self.cuts[number, node] = Away(self.processes[number], self.masters[node])
             away.__enter__()
 
+    @rule(key=keys, number=clients)
+    def miss(self, key: str, number: int) -> None:
+        """Write without reaching the server of the key, which the other process reads."""
+        self.fill(key)
+        node = self.masters.index(self.cluster.owner(slot_of(key)))
+        self.cut(number, node)
+        self.write(key, number)
+        self.read(key, 1 - number)
+
     def teardown(self) -> None:
         for away in self.cuts.values():
             away.__exit__()
