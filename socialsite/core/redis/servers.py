@@ -72,10 +72,7 @@ def caches() -> "Iterator[list[redis.Redis]]":
 
 
 def unused() -> "list[Address]":
-    """Return the masters of several servers that no process uses for all their keys.
-
-    Raises django.db.Error.
-    """
+    """Return those of `caches` that no process uses for all their keys. Raises django.db.Error."""
     return _several().unused()
 
 

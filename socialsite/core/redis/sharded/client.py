@@ -92,8 +92,10 @@ class Sharded(CoreCommands):
         return bool(self.topology.masters()) and not self.trust.unused(allowed)
 
     def unused(self) -> list[Address]:
-        """Return the masters that no process uses for all their slots. Raises django.db.Error."""
-        self.topology.refresh()
+        """Return the known masters that no process uses for all their slots.
+
+        Raises django.db.Error.
+        """
         return self.trust.unused({row.replid: row.slots for row in ledger.read()})
 
     # --- deletions ------------------------------------------------------------------------------
