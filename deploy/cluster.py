@@ -78,9 +78,12 @@ class Cluster:
         self._folder, self._entrance, self._given = folder, entrance, env
         self.port, self._database_port = free_port(), free_port()
         self._password = secrets.token_hex(16)
-        self.database = galera.Cluster(folder, _database_places(hosts), self._password)
-        self.caches = redis_cluster.Cluster(folder, _cache_places(hosts), self._password)
-        self.broker = rabbitmq.Cluster(folder, _broker_places(hosts), self._password)
+        self.database = galera.Cluster(folder, galera.places(hosts, "database"), self._password)
+        # The replica of each master is on the next machine.
+        masters = redis_node.places(hosts, "cache")
+        replicas = redis_node.places([*hosts[1:], hosts[0]], "replica")
+        self.caches = redis_cluster.Cluster(folder, [*masters, *replicas], self._password)
+        self.broker = rabbitmq.Cluster(folder, rabbitmq.places(hosts, "broker"), self._password)
         self._bucket = bucket_server(entrance)
         self._cleanup = contextlib.ExitStack()
         self.machines = [self._machine(*one) for one in enumerate(hosts, start=1)]
@@ -155,7 +158,9 @@ class Cluster:
         ):
             self._cleanup.callback(end)
             tier.start()
-        nodes = {one.place.name: f"{one.place.host}:{one.place.port}" for one in self._databases()}
+        nodes = {
+            one.place.name: f"{one.place.host}:{one.place.port}" for one in self.database.nodes
+        }
         self._run(
             database_proxy.database_proxy(
                 runtime, self._database_port, free_port(), nodes, self._entrance
@@ -173,9 +178,6 @@ class Cluster:
         service.log = self._folder / f"{service.name}.log"
         self._cleanup.callback(service.stop)
         service.start()
-
-    def _databases(self) -> list[galera.Node]:
-        return self.database.nodes
 
     # --- machines that fail ---------------------------------------------------------------------
     def kill(self, number: int) -> None:
@@ -226,7 +228,7 @@ class Cluster:
         with closing(self.connect()) as connection, closing(connection.cursor()) as cursor:
             cursor.execute("SELECT @@wsrep_node_name")
             (name,) = cursor.fetchone()
-        return [one.place.name for one in self._databases()].index(name)
+        return [one.place.name for one in self.database.nodes].index(name)
 
     def connect(self) -> Any:
         """Connect to the database as the site does. Raises MySQLdb.Error."""
@@ -240,48 +242,6 @@ class Cluster:
             db=databases.DATABASE_NAME,
             connect_timeout=5,
         )
-
-
-def _database_places(hosts: Sequence[Host]) -> list[galera.Place]:
-    return [
-        galera.Place(
-            name=f"database{number}",
-            host=host.front,
-            port=free_port(),
-            group_host=host.back,
-            group_port=free_port(),
-            rows_port=free_port(),
-            copy_port=free_port(),
-            namespace=host.namespace,
-        )
-        for number, host in enumerate(hosts, start=1)
-    ]
-
-
-def _cache_places(hosts: Sequence[Host]) -> list[redis_node.Place]:
-    """Return the places of the masters, then those of their replicas, each on the next machine."""
-    names = (("cache", hosts), ("replica", [*hosts[1:], hosts[0]]))
-    return [
-        redis_node.Place(f"{name}{number}", host.front, free_port(), free_port(), host.namespace)
-        for name, some in names
-        for number, host in enumerate(some, start=1)
-    ]
-
-
-def _broker_places(hosts: Sequence[Host]) -> list[rabbitmq.Place]:
-    names = free_port()
-    return [
-        rabbitmq.Place(
-            name=f"broker{number}",
-            host=host.front,
-            port=free_port(),
-            group_host=host.back,
-            group_port=free_port(),
-            names_port=names,
-            namespace=host.namespace,
-        )
-        for number, host in enumerate(hosts, start=1)
-    ]
 
 
 def missing() -> str:

@@ -159,18 +159,7 @@ def peers(process: int) -> list[str]:
 def rabbitmq_brokers(folder: Path) -> Iterator[Brokers]:
     """Run three nodes of RabbitMQ."""
     with Links(NUMBER) as links:
-        places = [
-            rabbitmq.Place(
-                name=f"node{number}",
-                host=host.front,
-                port=5672,
-                group_host=host.back,
-                group_port=25672,
-                names_port=4369,
-                namespace=host.namespace,
-            )
-            for number, host in enumerate(links.hosts, start=1)
-        ]
+        places = rabbitmq.places(links.hosts)
         cluster = rabbitmq.Cluster(folder, places, secrets.token_hex(16))
         try:
             cluster.start()

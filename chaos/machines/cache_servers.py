@@ -16,13 +16,13 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from chaos.machines.links import Links
-from deploy.services import databases
+from deploy.services import databases, redis_node
 from deploy.services.host import Host
 from deploy.services.redis_cluster import Cluster
-from deploy.services.redis_node import Node, Place
+from deploy.services.redis_node import Node
 from deploy.services.service import Service
 
-PORT, BUS_PORT = 6379, 16379
+PORT = 6379
 # How long a server is away. A replica of the cluster takes over within about four seconds.
 KILLED_SECONDS, FROZEN_SECONDS, CUT_SECONDS, ALL_SECONDS = 8.0, 10.0, 10.0, 3.0
 # Slots that move, beside those that have keys, and the moves that stay half done for a moment.
@@ -236,10 +236,7 @@ def single(folder: Path, links: Links, sites: int) -> Iterator[SingleCache]:
 @contextlib.contextmanager
 def cluster(folder: Path, links: Links, sites: int) -> Iterator[ClusterCaches]:
     """Run six nodes on the machines behind those of the site."""
-    places = [
-        Place(f"redis{number + 1}", host.front, PORT, BUS_PORT, host.namespace)
-        for number, host in enumerate(links.hosts[sites:])
-    ]
+    places = redis_node.places(links.hosts[sites:])
     nodes = Cluster(folder, places, secrets.token_hex(16))
     try:
         nodes.start()

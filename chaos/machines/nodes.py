@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from chaos.machines.links import Link, Links
 from deploy.pair import FAILURES, Pair, Server
 from deploy.services import database_proxy, databases, galera, semisync
-from deploy.services.host import Host
 from deploy.services.service import free_port
 
 
@@ -99,7 +98,7 @@ def galera_nodes(folder: Path) -> Iterator[GaleraNodes]:
     """Run three nodes on machines of their own, with HAProxy on this one."""
     with contextlib.ExitStack() as stack:
         links = stack.enter_context(Links(GaleraNodes.number))
-        places = [_place(f"node{number + 1}", host) for number, host in enumerate(links.hosts)]
+        places = galera.places(links.hosts)
         password = secrets.token_hex(16)
         cluster = galera.Cluster(folder, places, password)
         stack.callback(cluster.kill)
@@ -112,19 +111,6 @@ def galera_nodes(folder: Path) -> Iterator[GaleraNodes]:
         proxy.log = folder / "proxy.log"
         proxy.start()
         yield GaleraNodes(cluster, links, databases.mysql_url(port, password))
-
-
-def _place(name: str, host: Host) -> galera.Place:
-    return galera.Place(
-        name=name,
-        host=host.front,
-        port=3306,
-        group_host=host.back,
-        group_port=4567,
-        rows_port=4568,
-        copy_port=4444,
-        namespace=host.namespace,
-    )
 
 
 class PairNodes:

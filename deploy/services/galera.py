@@ -20,6 +20,7 @@ from typing import Any
 
 from deploy.services import databases
 from deploy.services.database_proxy import CHECKER
+from deploy.services.host import Host
 from deploy.services.service import (
     Service,
     ServiceError,
@@ -52,20 +53,26 @@ class Place:
     namespace: str | None = None
 
 
-def on_loopback(number: int) -> list[Place]:
-    """Return the places of so many nodes on loopback."""
+def places(hosts: Sequence[Host], name: str = "node") -> list[Place]:
+    """Return the places of one node on each host, on free ports."""
     return [
         Place(
-            name=f"node{index + 1}",
-            host=LOOPBACK,
+            name=f"{name}{number}",
+            host=host.front,
             port=free_port(),
-            group_host=LOOPBACK,
+            group_host=host.back,
             group_port=free_port(),
             rows_port=free_port(),
             copy_port=free_port(),
+            namespace=host.namespace,
         )
-        for index in range(number)
+        for number, host in enumerate(hosts, start=1)
     ]
+
+
+def on_loopback(number: int) -> list[Place]:
+    """Return the places of so many nodes on loopback."""
+    return places([Host()] * number)
 
 
 def missing() -> str:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.services import streams
+from deploy.services.host import Host
 from deploy.services.service import Service, ServiceError, free_port, in_namespace, tied
-from deploy.services.site_processes import LOOPBACK, program
+from deploy.services.site_processes import program
 
 USER = "socialsite"
 READY_SECONDS = 120
@@ -48,13 +49,26 @@ class Place:
         return f"{self.name}@{self.group_host}"
 
 
-def on_loopback(number: int = 3) -> list[Place]:
-    """Return the places of so many nodes on loopback."""
+def places(hosts: Sequence[Host], name: str = "node") -> list[Place]:
+    """Return the places of one node on each host, on free ports."""
     names = free_port()
     return [
-        Place(f"node{one}", LOOPBACK, free_port(), LOOPBACK, free_port(), names)
-        for one in range(1, number + 1)
+        Place(
+            name=f"{name}{number}",
+            host=host.front,
+            port=free_port(),
+            group_host=host.back,
+            group_port=free_port(),
+            names_port=names,
+            namespace=host.namespace,
+        )
+        for number, host in enumerate(hosts, start=1)
     ]
+
+
+def on_loopback(number: int = 3) -> list[Place]:
+    """Return the places of so many nodes on loopback."""
+    return places([Host()] * number)
 
 
 class Node:

@@ -7,6 +7,7 @@ so a trial can speak with a node that is cut off.
 import contextlib
 import functools
 import string
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +17,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from deploy.services import databases
+from deploy.services.host import Host
 from deploy.services.service import (
     Service,
     chown,
@@ -24,7 +26,6 @@ from deploy.services.service import (
     private,
     unprivileged_account,
 )
-from deploy.services.site_processes import LOOPBACK
 
 # Longer than a MIGRATE may take.
 TIMEOUT_SECONDS = 7.0
@@ -46,11 +47,17 @@ class Place:
         return f"{self.host}:{self.port}"
 
 
+def places(hosts: Sequence[Host], name: str = "redis") -> list[Place]:
+    """Return the places of one node on each host, on free ports."""
+    return [
+        Place(f"{name}{number}", host.front, free_port(), free_port(), host.namespace)
+        for number, host in enumerate(hosts, start=1)
+    ]
+
+
 def on_loopback(number: int) -> list[Place]:
     """Return the places of so many nodes on loopback."""
-    return [
-        Place(f"redis{index + 1}", LOOPBACK, free_port(), free_port()) for index in range(number)
-    ]
+    return places([Host()] * number)
 
 
 @dataclass(frozen=True)
