@@ -1,4 +1,4 @@
-"""While the database is read-only, as before its disk is full: reads go on, writes get 503."""
+"""While the database is read-only, as before its disk is full, or away."""
 
 import http.client
 import json
@@ -19,6 +19,8 @@ pytestmark = [
     pytest.mark.skipif(not os.environ.get("SPARE_DATABASE_URL"), reason="needs MariaDB"),
 ]
 PASSWORD = "right.pass1"
+METRICS_TOKEN = "a.metrics.token"
+ENV = {"DEMO": "0", "BUDGETS": "0", "METRICS_TOKEN": METRICS_TOKEN}
 
 
 class Person:
@@ -48,8 +50,18 @@ class Person:
 def stack() -> Iterator[Stack]:
     with tempfile.TemporaryDirectory(prefix="socialsite-") as name:
         Path(name).chmod(0o711)
-        with Stack(Path(name, "data"), env={"DEMO": "0", "BUDGETS": "0"}, durable=False) as running:
+        with Stack(Path(name, "data"), env=ENV, durable=False) as running:
             yield running
+
+
+def scrape(stack: Stack) -> dict[str, float]:
+    """Return the values of `/metrics` by name and labels."""
+    connection = http.client.HTTPConnection(urlsplit(stack.url).netloc, timeout=60)
+    connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {METRICS_TOKEN}"})
+    lines = connection.getresponse().read().decode().splitlines()
+    connection.close()
+    rows = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, value in rows}
 
 
 def restart_database(stack: Stack, *, read_only: bool) -> None:
@@ -94,3 +106,19 @@ def test_reads_go_on_and_writes_are_refused_until_it_is_writable_again(stack: St
     eventually(lambda: alice.ask("POST", "/api/v1/posts", {"content": "Again"})[0] == 201)
     found = [item["content"] for item in alice.ask("GET", "/api/v1/feed")[1]["items"]]
     assert found == ["Again", "Hello"]
+
+
+def test_metrics_say_that_the_database_is_away_and_show_the_others(stack: Stack) -> None:
+    of_database = "socialsite_events_waiting"
+    found = scrape(stack)
+    assert found["socialsite_database_answers"] == 1
+    assert of_database in found
+    stack.stop("database")
+    without = scrape(stack)
+    stack.start("database")
+    assert without["socialsite_database_answers"] == 0
+    assert of_database not in without
+    assert "socialsite_media_disk_free_ratio" in without
+    requests = {name for name in found if name.startswith("socialsite_http_request_seconds_count")}
+    assert requests <= without.keys()
+    eventually(lambda: scrape(stack)["socialsite_database_answers"] == 1)

@@ -1,4 +1,4 @@
-"""Figures about unfinished work and regular checks, read from the database at each scrape.
+"""Figures about unfinished work and regular checks, read at each scrape.
 
 They are no instruments (`core.telemetry.instruments`): a process would keep those in its file, and
 go on showing what it once read.
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
@@ -31,7 +32,22 @@ logger = logging.getLogger(__name__)
 
 
 def collect() -> Iterator[Metric]:
-    """Read all figures."""
+    """Read all figures; without the database those that do without it."""
+    found = list[Metric]()
+    try:
+        found = list(_of_database())
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("the database does not answer /metrics: %s", error)
+    text = "1 while the database answers the process that was asked"
+    yield GaugeMetricFamily("socialsite_database_answers", text, bool(found))
+    yield from found
+    yield from _disk()
+    yield from _backup()
+    yield from _doctor()
+
+
+def _of_database() -> Iterator[Metric]:
+    """Read the figures of the database."""
     yield from _gauges(
         {
             "socialsite_event_lag_seconds": (
@@ -77,9 +93,6 @@ def collect() -> Iterator[Metric]:
     yield from _feed_differences()
     yield from _search_drift()
     yield from _videos()
-    yield from _disk()
-    yield from _backup()
-    yield from _doctor()
 
 
 def _gauges(figures: Mapping[str, tuple[str, float]]) -> Iterator[Metric]:
