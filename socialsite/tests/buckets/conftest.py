@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from deploy.services.bucket import BucketServer, bucket_server
-from socialsite.core.media.buckets import address
+from socialsite.core.media.buckets import address, files, places
 
 Names = Callable[[], list[str]]
 UseBucket = Callable[[], address.Address]
@@ -43,6 +43,14 @@ def use_bucket(bucket_service: BucketServer, settings: Any, tmp_path: Path) -> U
 def bucket(use_bucket: UseBucket) -> address.Address:
     """A site whose uploads are in a bucket."""
     return use_bucket()
+
+
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> places.Places:
+    """The places of a process that has just started."""
+    found = places.Places()
+    monkeypatch.setattr(files, "_places", found)
+    return found
 
 
 @pytest.fixture

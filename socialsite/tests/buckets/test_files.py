@@ -24,6 +24,7 @@ from socialsite.core.exports import jobs as exports
 from socialsite.core.media import picture_placeholders, references, stored_files
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media.buckets import files as buckets
+from socialsite.core.media.buckets import places
 from socialsite.core.media.buckets.address import Address
 from socialsite.core.models import Export, Media
 from socialsite.pages import media_files
@@ -234,7 +235,10 @@ def test_while_the_server_is_away_uploads_are_refused_and_nothing_is_lost(
         buckets.read(item.name)
 
 
-def test_many_threads_use_one_connection() -> None:
+def test_many_threads_use_one_connection(
+    used: places.Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "AT_ONCE", 8)
     wrong: list[str] = []
 
     def work(number: int) -> None:

@@ -5,7 +5,7 @@ public files are valid for PUBLIC_SECONDS, others for PRIVATE_SECONDS or LONG_SE
 is deleted is gone at once, whatever its addresses.
 
 Raises FileNotFoundError for a file that is not there, and Unavailable if the server does not
-answer.
+answer: at once if it does not answer others (`places`), except for long transfers.
 """
 
 import contextlib
@@ -24,12 +24,14 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite.core.errors import Unavailable
 from socialsite.core.media.buckets.address import Address
+from socialsite.core.media.buckets.places import NoPlace, Places
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 7200, 60
 # Players and downloads ask for further parts by the same address.
 LONG_SECONDS = 3600
 ALIVE_SECONDS = 2
 RETRY_SECONDS = 30
+_places = Places()
 _DOWN = _("The store of pictures and videos does not answer. Please try again soon.")
 
 
@@ -57,7 +59,7 @@ def _storage_of(bucket: Address) -> Any:
 
 
 @contextlib.contextmanager
-def _reached(name: str = "") -> Iterator[None]:
+def _translated(name: str = "") -> Iterator[None]:
     """Turn the errors of boto3 into those of this module."""
     from boto3.exceptions import Boto3Error
     from botocore.exceptions import BotoCoreError, ClientError
@@ -73,17 +75,27 @@ def _reached(name: str = "") -> Iterator[None]:
         raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from error
 
 
+@contextlib.contextmanager
+def _asked(name: str = "") -> Iterator[None]:
+    """Do the same for a call that a request waits for, in one of the places for such calls."""
+    try:
+        with _places.held(Unavailable), _translated(name):
+            yield
+    except NoPlace:
+        raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from None
+
+
 def write(name: str, content: bytes | IO[bytes]) -> None:
     """Write a file, in place of one with its name."""
     file = io.BytesIO(content) if isinstance(content, bytes) else content
-    with _reached(name):
+    with _asked(name):
         _storage().save(name, File(file, name))
 
 
 def put(path: Path, name: str) -> None:
-    """Write a file with the bytes of one of this machine."""
-    with path.open("rb") as file:
-        write(name, file)
+    """Write a file with the bytes of one of this machine; for files that may be long."""
+    with path.open("rb") as file, _translated(name):
+        _storage().save(name, File(file, name))
 
 
 def put_long(path: Path, name: str, alive: Callable[[], None]) -> None:
@@ -101,20 +113,20 @@ def put_long(path: Path, name: str, alive: Callable[[], None]) -> None:
 
 def head(name: str, number: int) -> bytes:
     """Return the first bytes of a file."""
-    with _reached(name):
+    with _asked(name):
         found = _object(name).get(Range=f"bytes=0-{number - 1}")
         return bytes(found["Body"].read())
 
 
 def read(name: str) -> bytes:
     """Return the bytes of a file; for small ones."""
-    with _reached(name):
+    with _asked(name):
         return bytes(_object(name).get()["Body"].read())
 
 
 def copy(name: str, target: IO[bytes], alive: Callable[[], None] | None = None) -> None:
     """Append the bytes of a file to one of this machine, and call `alive` for each MB."""
-    with _reached(name):
+    with _translated(name):
         for block in _object(name).get()["Body"].iter_chunks(1024 * 1024):
             target.write(block)
             if alive:
@@ -123,7 +135,7 @@ def copy(name: str, target: IO[bytes], alive: Callable[[], None] | None = None) 
 
 def size(name: str) -> int:
     """Return the bytes of a file."""
-    with _reached(name):
+    with _asked(name):
         return int(_object(name).content_length)
 
 
@@ -134,14 +146,14 @@ def _object(name: str) -> Any:
 
 def remove(name: str) -> None:
     """Delete a file, if it is there."""
-    with _reached(name):
+    with _asked(name):
         _storage().delete(name)
 
 
 def listed(prefix: str) -> Iterator[Stored]:
     """Yield the files whose names begin with a prefix, in the order of their names."""
     storage = _storage()
-    with _reached():
+    with _translated():
         for found in storage.bucket.objects.filter(Prefix=storage.location + prefix):
             yield Stored(found.key.removeprefix(storage.location), found.last_modified)
 
@@ -152,7 +164,7 @@ def is_open_to_all(name: str) -> bool:
 
     storage = _storage()
     found = storage.unsigned_connection.Object(storage.bucket_name, storage.location + name)
-    with _reached(name):
+    with _translated(name):
         try:
             found.get()
         except ClientError:
@@ -170,5 +182,5 @@ def address(name: str, cache: str, seconds: int, more: Mapping[str, str] | None 
         wanted["ResponseContentType"] = kind
     if disposition := (more or {}).get("Content-Disposition"):
         wanted["ResponseContentDisposition"] = disposition
-    with _reached(name):
+    with _translated(name):
         return str(_storage().url(name, parameters=wanted, expire=seconds))
