@@ -1,11 +1,11 @@
 """Reads of people."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import orjson
 from django.conf import settings
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts import cache
@@ -13,27 +13,19 @@ from accounts import devices as device_names
 from accounts.credentials import two_factor
 from accounts.models import AuditEntry, Role, SignUpRequest, TokenBatch, TokenVersion, User
 from accounts.naming import name_rules
-from accounts.naming import search as name_search
-from socialsite.core import ids as core_ids
 from socialsite.core.cache import reads
 from socialsite.core.cache.packing import json_of
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.db.compiled import compiled
-from socialsite.core.db.replicas import Freshness
 from socialsite.core.errors import UserNotFound
 from socialsite.core.media import pictures
-from socialsite.core.positions import Page, Position, cut
 from socialsite.core.rights import Right
 from socialsite.core.times import iso
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
 # that leaves such accounts out carries it.
 STANDING = cache.STANDING
-
-LAST_CHARACTER = "\U0010ffff"
-# Rounds of a search for people.
-SEARCHED = 7
 
 
 class Card(TypedDict):
@@ -74,8 +66,9 @@ class Device(TypedDict):
     current: bool
 
 
-_COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
-_KNOWN_COLUMNS = (*_COLUMNS, "limited_at")
+COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
+KNOWN_COLUMNS = (*COLUMNS, "limited_at")
+Row = dict[str, Any]
 
 
 def by_id(user_id: int) -> User:
@@ -206,27 +199,32 @@ def idle_days(ids: Iterable[int]) -> dict[int, int]:
 
 
 def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:
-    rows = User.objects.filter(pk__in=ids).values(*_COLUMNS, "banned_at", "deleted_at")
+    rows = User.objects.filter(pk__in=ids).values(*COLUMNS, "banned_at", "deleted_at")
     return {
-        row["id"]: bare(_card(row)) if row["banned_at"] or row["deleted_at"] else _card(row)
+        row["id"]: bare(card_of(row)) if row["banned_at"] or row["deleted_at"] else card_of(row)
         for row in rows
     }
 
 
 @compiled
-def _open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
-    return User.objects.active().filter(pk__in=ids).values_list(*_KNOWN_COLUMNS)
+def open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
+    """Return KNOWN_COLUMNS of the people among these with open accounts."""
+    return User.objects.active().filter(pk__in=ids).values_list(*KNOWN_COLUMNS)
+
+
+def rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+    """Return rows of KNOWN_COLUMNS by the names of their columns."""
+    return (dict(zip(KNOWN_COLUMNS, values, strict=True)) for values in found)
 
 
 def _packed_cards(ids: Collection[int]) -> dict[int, bytes]:
     """Read cards in their cached form: b"" for an account that is not open."""
-    rows = (dict(zip(_KNOWN_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
-    found = {row["id"]: json_of(_known_card(row)) for row in rows}
+    found = {row["id"]: json_of(_known_card(row)) for row in rows(open_accounts(ids))}
     return {ident: found.get(ident, b"") for ident in ids}
 
 
-def _known_card(row: dict[str, Any]) -> KnownCard:
-    card = _card(row)
+def _known_card(row: Row) -> KnownCard:
+    card = card_of(row)
     is_limited = {"is_limited": True} if row["limited_at"] is not None else {}
     return KnownCard(**card, **is_limited)  # type: ignore[typeddict-item]
 
@@ -236,7 +234,8 @@ def bare(card: Card) -> Card:
     return {**card, "avatar": "", "bio": ""}
 
 
-def _card(row: dict[str, Any]) -> Card:
+def card_of(row: Row) -> Card:
+    """Return the card of a row of COLUMNS."""
     return Card(
         id=str(row["id"]),
         username=row["username"],
@@ -324,76 +323,3 @@ def devices(user_id: int, client: str) -> list[Device]:
         )
         for name, user_agent, address, last_seen in found
     ]
-
-
-def named(text: str) -> "QuerySet[User]":
-    """Return the people with open accounts whose username or nickname begins with a text.
-
-    Nobody for a text that is empty. For composition: who is looked for may be known above this app.
-    """
-    key = name_search.key_of(text)
-    if not key:
-        return User.objects.none()
-    return User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))
-
-
-def people(
-    text: str,
-    cursor: Position | None = None,
-    size: int = 20,
-    hidden: Callable[[Collection[int]], Collection[int]] = lambda ids: (),
-    freshness: Freshness = Freshness.NOW,
-) -> Page[Card]:
-    """Return listed people whose username or nickname has a text, the newest account first.
-
-    `hidden(ids)` returns those to leave out: blocks are known above this app. After SEARCHED rounds
-    of people who are left out a page may be short and still have a `next`.
-    """
-    key, kept, reached = name_search.key_of(text), list[Card](), None
-    if not key:
-        return Page([], None)
-    proposed = name_search.proposed(key, cursor, size + 1, freshness)
-    for number, (ids, reached) in enumerate(proposed, start=1):
-        cards = _named_cards(key, ids)
-        omitted = {*hidden([int(card["id"]) for card in cards])} if cards else ()
-        kept += [card for card in cards if int(card["id"]) not in omitted]
-        if len(kept) > size:
-            reached = name_search.place_of(int(kept[size - 1]["id"]))
-        if len(kept) > size or number == SEARCHED:
-            break
-    return Page(kept[:size], None if reached is None else reached.encode())
-
-
-def _named_cards(key: str, ids: Collection[int]) -> list[Card]:
-    """Return those of these people whose present name has a text, the newest account first."""
-    rows = (dict(zip(_KNOWN_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
-    listed = (row for row in rows if row["limited_at"] is None)
-    found = [row for row in listed if name_search.has(key, (row["username"], row["nickname"]))]
-    return [_card(row) for row in sorted(found, key=lambda row: -row["id"])]
-
-
-def new_people(
-    cursor: Position | None, size: int, hidden: "QuerySet[Any, int] | None"
-) -> Page[Card]:
-    """Return all listed people, the newest account first; `hidden` as in `people`."""
-    return _newest(User.objects.listed(), cursor, size, hidden)
-
-
-def _newest(
-    rows: "QuerySet[User]",
-    cursor: Position | None,
-    size: int,
-    hidden: "QuerySet[Any, int] | None",
-) -> Page[Card]:
-    if hidden is not None:
-        rows = rows.exclude(pk__in=hidden)
-    if cursor is not None:
-        rows = rows.filter(pk__lt=cursor.id)
-    found = list(rows.order_by(F("id").desc()).values(*_COLUMNS)[: size + 1])
-    page = cut(found, size, lambda row: Position(core_ids.ms_of(row["id"]), row["id"]))
-    return page.with_items([_card(row) for row in page.items])
-
-
-def _begins(field: str, text: str) -> Q:
-    """Compare by range: `LIKE BINARY`, Django's startswith on MySQL, does not use the index."""
-    return Q(**{f"{field}__gte": text, f"{field}__lt": text + LAST_CHARACTER})

@@ -13,6 +13,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from accounts import finding
 from accounts import queries as accounts_queries
 from accounts.models import User
 from relations.models import (
@@ -166,12 +167,12 @@ def search_people(
         return [ident for ident in ids if states.blocked_either_way(known[ident])]
 
     freshness = replicas.for_reader(viewer.pk)
-    return _named(accounts_queries.people(text, cursor, size, hidden, freshness), known)
+    return _named(finding.people(text, cursor, size, hidden, freshness), known)
 
 
 def new_people(viewer: User | AnonymousUser, cursor: Position | None, size: int) -> Page[Person]:
     """Return all people, the newest account first, as far as the viewer may see them."""
-    page = accounts_queries.new_people(cursor, size, _hidden_from(viewer))
+    page = finding.new_people(cursor, size, _hidden_from(viewer))
     return _with_relations(viewer, page)
 
 
@@ -247,7 +248,7 @@ def search_own(
     In the order of the list; three queries a page. The list is bounded by FOLLOW_LIMIT; followers
     have no such bound and no search.
     """
-    named = accounts_queries.named(text).filter(pk=OuterRef("to_user"))
+    named = finding.named(text).filter(pk=OuterRef("to_user"))
     rows = SEARCHED[kind](user_id).filter(Exists(named))
 
     def page(place: Position | None, want: int) -> list[Position]:

@@ -161,7 +161,10 @@ class Users(APIView):
         responses={200: PersonPageSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: Request) -> Response:
-        """Find people whose username or nickname has `q` in it, newest accounts first."""
+        """Find people whose username or nickname has `q` in it.
+
+        The person whose username it is comes first, then the newest accounts.
+        """
         text = request.GET.get("q", "").strip()
         if not text:
             raise errors.InvalidInput(fields={"q": [_("Enter a search term.")]})

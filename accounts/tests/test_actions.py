@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import actions, cache, queries, tokens
+from accounts import actions, cache, finding, queries, tokens
 from accounts.credentials import passwords
 from accounts.models import Role, TokenBatch, TokenVersion, User
 from accounts.request_auth import authentication
@@ -466,7 +466,7 @@ def test_people_are_found_by_any_part_of_either_name_page_by_page(make_user) -> 
     for text, people in (("SEARCH", everybody), ("@search3", [made[3]]), ("同学", made)):
         seen, cursor = [], None
         while True:
-            page = queries.people(text, cursor, 2)
+            page = finding.people(text, cursor, 2)
             seen += [int(card["id"]) for card in page.items]
             if page.next is None:
                 break
@@ -477,7 +477,7 @@ def test_people_are_found_by_any_part_of_either_name_page_by_page(make_user) -> 
 @pytest.mark.parametrize("text", ["", "  ", "@", "%", "_", "\\", "sea%", "'", "x" * 500, "\x00"])
 def test_a_search_takes_any_text_literally(text, make_user) -> None:
     make_user("search1", nickname="SearchMe")
-    assert queries.people(text).items == []
+    assert finding.people(text).items == []
 
 
 # --- real transactions in real threads ----------------------------------------------------------

@@ -43,10 +43,11 @@ def completions(request: PageRequest) -> HttpResponse:
 
 
 def _people(me: User, text: str) -> list[relations_queries.Person]:
-    """Return people whose name begins with a text, those whom the person follows first."""
+    """Return people with a text in their name: the one of that username, those followed, others."""
     followed = relations_queries.search_own(me.pk, "following", text, None, SHOWN).items
     others = relations_queries.search_people(me, text, None, SHOWN).items
-    found = {person["id"]: person for person in [*followed, *others]}
+    named = [person for person in others[:1] if person["username"].lower() == text.lower()]
+    found = {person["id"]: person for person in [*named, *followed, *others]}
     return list(found.values())[:SHOWN]
 
 

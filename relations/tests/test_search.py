@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import actions as accounts_actions
-from accounts import queries as accounts_queries
+from accounts import finding
 from accounts.models import User
 from relations import actions, queries
 from relations.models import Relation, Relationship
@@ -132,7 +132,7 @@ def test_a_search_reads_no_more_than_my_rows_or_those_of_the_name(me, text) -> N
     )
     with connection.cursor() as database:
         database.execute("ANALYZE TABLE relations_relationship, accounts_user")
-        named = accounts_queries.named(text).filter(pk=OuterRef("to_user"))
+        named = finding.named(text).filter(pk=OuterRef("to_user"))
         rows = queries.SEARCHED["following"](me.pk).filter(Exists(named))
         sql, values = queries.page_rows(rows, "followed_at", None)[:21].query.sql_with_params()
         database.execute("EXPLAIN " + sql, values)

@@ -37,6 +37,17 @@ class TestCompletions:
         assert words(browser, word="@river") == ["@river1", "@river2"]
         assert words(browser, word="@RIVER2") == ["@river2"]
 
+    def test_the_person_of_the_name_comes_before_all_others(
+        self, browser: Client, me: Any, make_user: Any
+    ) -> None:
+        make_user("river")
+        followed = [make_user(f"river{number}") for number in range(6)]
+        for one in followed:
+            relations_actions.follow(me, one)
+        found = words(browser, word="@River")
+        assert found[0] == "@river"
+        assert {*found[1:]} < {f"@{one.username}" for one in followed}
+
     def test_a_nickname_is_completed_to_the_username(self, browser: Client, make_user: Any) -> None:
         make_user("river1", nickname="小河流水")
         assert words(browser, word="@小河") == words(browser, word="＠小河") == ["@river1"]

@@ -43,7 +43,10 @@ _OUTBOX = "A worker takes what is due in the outbox. Each shard more makes it on
 CROSS_SHARD = (
     # Reads of what all people made.
     Crossing(
-        "accounts.queries._newest", ("accounts_user",), ALL, "The newest people: first page only."
+        "accounts.finding.new_people",
+        ("accounts_user",),
+        ALL,
+        "The newest people: first page only.",
     ),
     Crossing(
         "feeds.discovery.public_posts._public_places",

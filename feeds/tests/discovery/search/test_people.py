@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accounts import actions as accounts_actions
-from accounts import queries as accounts_queries
+from accounts import finding
 from accounts.models import NameTerm, SearchedName, User
 from accounts.naming import search
 from relations import actions as relations_actions
@@ -67,6 +67,22 @@ def test_any_part_of_a_name_finds_people(
     assert found(text) == names
 
 
+@pytest.mark.parametrize("size", [1, 2, 20])
+def test_the_person_of_a_username_comes_first_and_only_once(
+    people: dict[str, User], make_user: Make, size: int
+) -> None:
+    """Also if others who have the text in their names have newer accounts."""
+    for name in ("Hannah12", "XHANNAH1", "Joanne0"):
+        make_user(name, nickname="Hannah1")
+    assert found("@hannah1", size=size) == ["Hannah1", "Joanne0", "XHANNAH1", "Hannah12"]
+    assert found("HANNAH12", size=size) == ["Hannah12"]
+    me = make_user("Myself")
+    relations_actions.block(me, people["Hannah1"])
+    assert found("Hannah1", me, size=size) == ["Joanne0", "XHANNAH1", "Hannah12"]
+    accounts_actions.ban(people["Hannah1"])
+    assert found("Hannah1", size=size) == ["Joanne0", "XHANNAH1", "Hannah12"]
+
+
 @pytest.mark.parametrize(
     ("nickname", "texts"),
     [
@@ -117,10 +133,10 @@ def test_a_page_reads_a_bounded_part_of_the_index(
 ) -> None:
     monkeypatch.setattr(search, "BLOCK", 1)
     monkeypatch.setattr(search, "GROWTH", 1)
-    monkeypatch.setattr(accounts_queries, "SEARCHED", 2)
+    monkeypatch.setattr(finding, "SEARCHED", 2)
     for one in (people["Berta3"], people["Anna01"]):
         accounts_actions.ban(one)
-    page = accounts_queries.people("ann", None, 2)
+    page = finding.people("ann", None, 2)
     assert page.items == []
     assert page.next is not None
     assert found("ann") == ["Hannah1"]
