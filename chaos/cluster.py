@@ -56,6 +56,7 @@ RUNS_SECONDS, STANDS_SECONDS = 0.02, 0.18
 SOCKETS, PEOPLE = 6, 3
 PAUSE_SECONDS, COUPLE_SECONDS = 0.5, 0.5
 EVENTS_SECONDS = 400
+SHORT_SECONDS = 600  # without a number of hours or minutes
 # In a calm a request finds at least so many keys in the cache, and hardly any fails.
 CALM_HITS, CALM_AVAILABILITY = 1.0, 0.95
 EVENTS = "SELECT COUNT(*) FROM core_event"
@@ -263,7 +264,7 @@ def summary(trial: Trial) -> dict[str, object]:
 
 def main() -> int:
     """Let machines fail for a time, and report it."""
-    numbers = {"--hours": 0, "--minutes": 10, "--couples": 2}
+    numbers = {"--hours": 0, "--minutes": 0, "--couples": 2}
     options = harness.arguments("All machines fail.", numbers, {"--faults": "", "--logs": ""})
     if why := links.missing() or cluster.missing():
         print(f"{why}; the trial is skipped")
@@ -279,7 +280,8 @@ def main() -> int:
         site = Cluster(folder, network.hosts, env, entrance=network.here)
         with site:
             trial = Trial(site, network, options.couples, dice)
-            end = time.monotonic() + 3600 * options.hours + 60 * options.minutes
+            seconds = 3600 * options.hours + 60 * options.minutes or SHORT_SECONDS
+            end = time.monotonic() + seconds
             with trial.running():
                 while time.monotonic() < end:
                     (kind,) = dice.choices(chosen, [FAULTS[one] for one in chosen])
