@@ -114,11 +114,14 @@ def test_metrics_say_that_the_database_is_away_and_show_the_others(stack: Stack)
     assert found["socialsite_database_answers"] == 1
     assert of_database in found
     stack.stop("database")
-    without = scrape(stack)
-    stack.start("database")
+    try:
+        without = scrape(stack)
+    finally:
+        stack.start("database")
     assert without["socialsite_database_answers"] == 0
     assert of_database not in without
     assert "socialsite_media_disk_free_ratio" in without
     requests = {name for name in found if name.startswith("socialsite_http_request_seconds_count")}
+    assert requests
     assert requests <= without.keys()
     eventually(lambda: scrape(stack)["socialsite_database_answers"] == 1)

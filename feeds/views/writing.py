@@ -8,6 +8,7 @@ from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
+from accounts.naming import search as name_search
 from accounts.request_auth.requests import PageRequest, member
 from feeds.discovery.tags import queries as tag_queries
 from feeds.models import Visibility
@@ -46,9 +47,9 @@ def _people(me: User, text: str) -> list[relations_queries.Person]:
     """Return people with a text in their name: the one of that username, those followed, others."""
     followed = relations_queries.search_own(me.pk, "following", text, None, SHOWN).items
     others = relations_queries.search_people(me, text, None, SHOWN).items
-    named = [person for person in others[:1] if person["username"].lower() == text.lower()]
-    found = {person["id"]: person for person in [*named, *followed, *others]}
-    return list(found.values())[:SHOWN]
+    found = {person["id"]: person for person in [*followed, *others]}
+    key = name_search.key_of(text)
+    return sorted(found.values(), key=lambda one: one["username"].lower() != key)[:SHOWN]
 
 
 @require_safe

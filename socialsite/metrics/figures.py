@@ -26,6 +26,7 @@ from socialsite.core.media import disk_space
 from socialsite.core.media.videos import failures
 from socialsite.core.media.videos import queries as videos_queries
 from socialsite.core.models import Event
+from socialsite.core.runtime import logs
 from socialsite.doctor import backups, reports
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ def collect() -> Iterator[Metric]:
     try:
         found = list(_of_database())
     except (OperationalError, InterfaceError) as error:
+        if not (isinstance(error, InterfaceError) or logs.is_outage(error)):
+            raise
         logger.warning("the database does not answer /metrics: %s", error)
     text = "1 while the database answers the process that was asked"
     yield GaugeMetricFamily("socialsite_database_answers", text, bool(found))

@@ -44,9 +44,10 @@ class TestCompletions:
         followed = [make_user(f"river{number}") for number in range(6)]
         for one in followed:
             relations_actions.follow(me, one)
-        found = words(browser, word="@River")
-        assert found[0] == "@river"
-        assert {*found[1:]} < {f"@{one.username}" for one in followed}
+        for word in ("@River", "\uff20\uff32iver"):
+            found = words(browser, word=word)
+            assert found[0] == "@river"
+            assert {*found[1:]} < {f"@{one.username}" for one in followed}
 
     def test_a_nickname_is_completed_to_the_username(self, browser: Client, make_user: Any) -> None:
         make_user("river1", nickname="小河流水")

@@ -1,11 +1,11 @@
-"""A server that stands still keeps few threads of a process waiting, and never all."""
+"""A server that stands still keeps few threads of a process waiting."""
 
 import io
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -86,50 +86,72 @@ def test_two_calls_wait_and_all_others_are_refused(
 
 
 def test_after_a_call_without_an_answer_one_at_a_time_tries(
-    bucket_service: BucketServer, used: places.Places
+    bucket_service: BucketServer, used: places.Places, tmp_path: Path
 ) -> None:
     buckets.write(NAME, b"one")
-    with pytest.raises(Unavailable), used.held(Unavailable):
-        raise Unavailable
+    path = tmp_path / "video"
+    path.write_bytes(b"film")
+    with pytest.raises(Unavailable):
+        ask(used, places.NoAnswer())
     with standing_still(bucket_service):
         readers = Readers(4)
         eventually(lambda: len(readers.found) == 3)
+        with pytest.raises(Unavailable):
+            buckets.put(path, OTHER)  # a long transfer does not begin
     readers.join()
-    assert sorted(map(type, readers.found), key=str) == [bytes, *[Unavailable] * 3]
+    assert sorted(map(type, readers.found), key=str) == [bytes, *[places.NoAnswer] * 3]
     # It was answered, so two find a place again.
-    with used.held(Unavailable), used.held(Unavailable):
-        pass
+    with used.held(places.NoAnswer()):
+        ask(used)
+    with pytest.raises(Unavailable):
+        ask(used, places.NoAnswer())
+    buckets.put(path, OTHER)  # a short call has tried first
+    assert not used.is_down
+
+
+def test_a_refusal_is_an_answer(used: places.Places) -> None:
+    with pytest.raises(Unavailable):
+        ask(used, Unavailable())
+    with pytest.raises(FileNotFoundError):
+        buckets.read(NAME)
+    assert not used.is_down
+
+
+def ask(used: places.Places, error: Exception | None = None) -> None:
+    """Hold a place for a call that ends in an error."""
+    with used.held(places.NoAnswer()):
+        if error:
+            raise error
 
 
 def test_a_caller_takes_the_place_that_becomes_free(
     used: places.Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "PATIENCE_SECONDS", 60.0)
-    held = used.held(Unavailable)
-    held.__enter__()
-    with used.held(Unavailable):
-        got, entered = threading.Event(), threading.Event()
+    waits, wait = threading.Event(), used._changed.wait
 
-        def third() -> None:
-            entered.set()
-            with used.held(Unavailable):
-                got.set()
+    def noted(seconds: float | None = None) -> bool:
+        waits.set()  # under the lock, which the other call needs to end
+        return wait(seconds)
 
-        thread = threading.Thread(target=third)
-        thread.start()
-        entered.wait()
-        held.__exit__(None, None, None)
-        thread.join()
-        assert got.is_set()
+    monkeypatch.setattr(used._changed, "wait", noted)
+    other, third = used.held(places.NoAnswer()), threading.Thread(target=ask, args=(used,))
+    with used.held(places.NoAnswer()):
+        other.__enter__()
+        third.start()
+        assert waits.wait(60)
+        other.__exit__(None, None, None)
+        third.join()
 
 
-def test_a_long_transfer_takes_no_place(used: places.Places, tmp_path: Any) -> None:
+def test_a_long_transfer_takes_no_place(used: places.Places, tmp_path: Path) -> None:
     path = tmp_path / "video"
     path.write_bytes(b"film")
-    with used.held(Unavailable), used.held(Unavailable):
+    with used.held(places.NoAnswer()), used.held(places.NoAnswer()):
         buckets.put(path, OTHER)
         with path.open("ab") as file:
             buckets.copy(OTHER, file)
         assert [one.name for one in buckets.listed("cd/")] == [OTHER]
         assert buckets.address(OTHER, "private", 60)
     assert path.read_bytes() == b"filmfilm"
+    assert buckets.names("cd/") == [OTHER]

@@ -5,7 +5,7 @@ public files are valid for PUBLIC_SECONDS, others for PRIVATE_SECONDS or LONG_SE
 is deleted is gone at once, whatever its addresses.
 
 Raises FileNotFoundError for a file that is not there, and Unavailable if the server does not
-answer: at once if it does not answer others (`places`), except for long transfers.
+answer: at once if it does not answer others (`places`).
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite.core.errors import Unavailable
 from socialsite.core.media.buckets.address import Address
-from socialsite.core.media.buckets.places import NoPlace, Places
+from socialsite.core.media.buckets.places import NoAnswer, Places
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 7200, 60
 # Players and downloads ask for further parts by the same address.
@@ -72,30 +72,47 @@ def _translated(name: str = "") -> Iterator[None]:
             raise FileNotFoundError(name) from None
         raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from error
     except (BotoCoreError, Boto3Error) as error:
-        raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from error
+        raise _no_answer() from error
+
+
+def _no_answer() -> NoAnswer:
+    return NoAnswer(_DOWN, retry_after=RETRY_SECONDS)
 
 
 @contextlib.contextmanager
 def _asked(name: str = "") -> Iterator[None]:
-    """Do the same for a call that a request waits for, in one of the places for such calls."""
-    try:
-        with _places.held(Unavailable), _translated(name):
-            yield
-    except NoPlace:
-        raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from None
+    """Do the same for a short call, in one of the places for such calls."""
+    with _places.held(_no_answer()), _translated(name):
+        yield
+
+
+@contextlib.contextmanager
+def _sent(name: str) -> Iterator[None]:
+    """Do the same for a long transfer, which takes no place from others.
+
+    If the last call found no answer, a short one tries first.
+    """
+    if _places.is_down:
+        with contextlib.suppress(FileNotFoundError):
+            size(name)
+    with _places.noted(), _translated(name):
+        yield
 
 
 def write(name: str, content: bytes | IO[bytes]) -> None:
-    """Write a file, in place of one with its name."""
-    file = io.BytesIO(content) if isinstance(content, bytes) else content
-    with _asked(name):
-        _storage().save(name, File(file, name))
+    """Write a file, in place of one with its name; bytes are short, and other content is long."""
+    if isinstance(content, bytes):
+        with _asked(name):
+            _storage().save(name, File(io.BytesIO(content), name))
+    else:
+        with _sent(name):
+            _storage().save(name, File(content, name))
 
 
 def put(path: Path, name: str) -> None:
-    """Write a file with the bytes of one of this machine; for files that may be long."""
-    with path.open("rb") as file, _translated(name):
-        _storage().save(name, File(file, name))
+    """Write a file with the bytes of one of this machine."""
+    with path.open("rb") as file:
+        write(name, file)
 
 
 def put_long(path: Path, name: str, alive: Callable[[], None]) -> None:
@@ -148,6 +165,12 @@ def remove(name: str) -> None:
     """Delete a file, if it is there."""
     with _asked(name):
         _storage().delete(name)
+
+
+def names(prefix: str) -> list[str]:
+    """Return the names of the few files whose names begin with a prefix, in their order."""
+    with _asked():
+        return [one.name for one in listed(prefix)]
 
 
 def listed(prefix: str) -> Iterator[Stored]:

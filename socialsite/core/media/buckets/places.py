@@ -1,4 +1,4 @@
-"""Few calls at once wait for the bucket: a server that hangs must not take all threads.
+"""Few short calls at once wait for the bucket: a server that hangs must not take all threads.
 
 A process has four threads for requests, and a call waits for up to a minute until it gives up.
 """
@@ -8,45 +8,56 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from socialsite.core.errors import Unavailable
+
 AT_ONCE = 2
 # A caller waits so long for a place, and not at all for calls that have taken longer themselves.
 PATIENCE_SECONDS = 3.0
 
 
-class NoPlace(Exception):
-    """The server does not answer other calls."""
+class NoAnswer(Unavailable):
+    """The server does not answer, or no place is free since it does not answer other calls."""
 
 
 class Places:
     """AT_ONCE places; one while the last call found no answer."""
 
     def __init__(self) -> None:
-        self._is_down = False
+        self.is_down = False
         self._began = list[float]()
         self._changed = threading.Condition()
 
     @contextmanager
-    def held(self, failure: type[Exception]) -> Iterator[None]:
-        """Hold a place for the block, in which this error means no answer. Raises NoPlace."""
-        began, is_down = self._take(), False
+    def noted(self) -> Iterator[None]:
+        """Note whether the block ends without NoAnswer."""
+        is_down = False
         try:
             yield
-        except failure:
+        except NoAnswer:
             is_down = True
             raise
         finally:
+            self.is_down = is_down
+
+    @contextmanager
+    def held(self, refusal: NoAnswer) -> Iterator[None]:
+        """Do the same, and hold a place for the block. Raises the refusal if none is free."""
+        began = self._take(refusal)
+        try:
+            with self.noted():
+                yield
+        finally:
             with self._changed:
-                self._is_down = is_down
                 self._began.remove(began)
                 self._changed.notify_all()
 
-    def _take(self) -> float:
+    def _take(self, refusal: NoAnswer) -> float:
         latest = time.monotonic() + PATIENCE_SECONDS
         with self._changed:
-            while len(self._began) >= (1 if self._is_down else AT_ONCE):
+            while len(self._began) >= (1 if self.is_down else AT_ONCE):
                 until = min(latest, max(self._began) + PATIENCE_SECONDS)
                 seconds = until - time.monotonic()
-                if self._is_down or seconds <= 0 or not self._changed.wait(seconds):
-                    raise NoPlace
+                if self.is_down or seconds <= 0 or not self._changed.wait(seconds):
+                    raise refusal
             self._began.append(time.monotonic())
             return self._began[-1]

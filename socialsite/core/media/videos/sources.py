@@ -78,7 +78,7 @@ def _part(name: str, offset: int) -> str:
 
 def _parts(name: str) -> list[str]:
     """Return the names of the parts in the bucket. Raises FileNotFoundError if there are none."""
-    found = [one.name for one in buckets.listed(f"{FOLDER}/{name}.")]
+    found = buckets.names(f"{FOLDER}/{name}.")
     if not found:
         raise FileNotFoundError(name)
     return found
@@ -137,8 +137,8 @@ def remove(name: str) -> None:
         return
     remove_own(name)
     if buckets.is_used():
-        for part in list(buckets.listed(f"{FOLDER}/{name}.")):
-            buckets.remove(part.name)
+        for part in buckets.names(f"{FOLDER}/{name}."):
+            buckets.remove(part)
 
 
 def remove_own(name: str) -> None:
