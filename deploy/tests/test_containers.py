@@ -29,7 +29,7 @@ SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE)["services"]
 CONTAINERFILE = (PROJECT_DIR / "Containerfile").read_text()
 OURS = [name for name, service in SERVICES.items() if service["image"] == "socialsite"]
 # Not settings of the site: memory, and the port on this machine.
-OF_COMPOSE = {MEMORY, "CACHE_MEMORY", "PORT", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
+OF_COMPOSE = {MEMORY, "CACHE_MEMORY", "ADDRESS", "PORT", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
 OF_IMAGES = {"DATABASE", "USER", "PASSWORD", "RANDOM_ROOT_PASSWORD", "ROOT_HOST", "AUTO_UPGRADE"}
 
 
@@ -79,7 +79,7 @@ def test_every_service_is_confined_and_watched(name: str) -> None:
 
 def test_the_only_port_is_that_of_nginx_on_the_machine_itself() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-    assert published == {"nginx": [f"127.0.0.1:${{PORT:-8080}}:{container.PORT}"]}
+    assert published == {"nginx": [f"${{ADDRESS:-127.0.0.1}}:${{PORT:-8080}}:{container.PORT}"]}
     assert SERVICES["nginx"]["networks"] == ["front"]
     networks = yaml.safe_load(COMPOSE)["networks"]
     for name in ("database", "cache", "broker"):
