@@ -10,7 +10,6 @@ from accounts.models import User
 from accounts.naming import search
 from accounts.queries import Card
 from socialsite.core import ids as core_ids
-from socialsite.core.db.compiled import compiled
 from socialsite.core.db.replicas import Freshness
 from socialsite.core.positions import NEWEST, Page, Position, cut
 
@@ -53,11 +52,11 @@ def people(
         return [card for card in cards if int(card["id"]) not in omitted]
 
     is_first = cursor is None and queries.is_name(key)
-    first = shown(queries.rows(_open_account(key))) if is_first else []
+    first = shown(queries.open_account(key)) if is_first else []
     kept, reached = [*first], None
     proposed = search.proposed(key, cursor, size + 1, freshness)
     for number, (ids, reached) in enumerate(proposed, start=1):
-        others = queries.rows(queries.open_accounts(ids))
+        others = queries.open_accounts(ids)
         kept += shown(one for one in others if one["username"].lower() != key)
         if len(kept) > size:
             last = kept[size - 1]
@@ -72,12 +71,6 @@ def _named_cards(key: str, people: Iterable[queries.Row]) -> list[Card]:
     listed = (one for one in people if one["limited_at"] is None)
     found = [one for one in listed if search.has(key, (one["username"], one["nickname"]))]
     return [queries.card_of(one) for one in sorted(found, key=lambda one: -one["id"])]
-
-
-@compiled
-def _open_account(username_key: str) -> "QuerySet[User, Any]":
-    people = User.objects.active().filter(username_key=username_key)
-    return people.values_list(*queries.KNOWN_COLUMNS)
 
 
 def new_people(

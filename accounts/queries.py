@@ -67,7 +67,8 @@ class Device(TypedDict):
 
 
 COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
-KNOWN_COLUMNS = (*COLUMNS, "limited_at")
+_KNOWN_COLUMNS = (*COLUMNS, "limited_at")
+# The columns of a person by their names: COLUMNS, and those of an open account `limited_at` too.
 Row = dict[str, Any]
 
 
@@ -206,20 +207,34 @@ def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:
     }
 
 
+def open_accounts(ids: Collection[int]) -> Iterator[Row]:
+    """Return the rows of the people among these with open accounts."""
+    return _rows(_open_accounts(ids))
+
+
+def open_account(username_key: str) -> Iterator[Row]:
+    """Return the row of the person with a username, if the account is open."""
+    return _rows(_open_account(username_key))
+
+
 @compiled
-def open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
-    """Return KNOWN_COLUMNS of the people among these with open accounts."""
-    return User.objects.active().filter(pk__in=ids).values_list(*KNOWN_COLUMNS)
+def _open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
+    return User.objects.active().filter(pk__in=ids).values_list(*_KNOWN_COLUMNS)
 
 
-def rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
-    """Return rows of KNOWN_COLUMNS by the names of their columns."""
-    return (dict(zip(KNOWN_COLUMNS, values, strict=True)) for values in found)
+@compiled
+def _open_account(username_key: str) -> "QuerySet[User, Any]":
+    people = User.objects.active().filter(username_key=username_key)
+    return people.values_list(*_KNOWN_COLUMNS)
+
+
+def _rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+    return (dict(zip(_KNOWN_COLUMNS, values, strict=True)) for values in found)
 
 
 def _packed_cards(ids: Collection[int]) -> dict[int, bytes]:
     """Read cards in their cached form: b"" for an account that is not open."""
-    found = {row["id"]: json_of(_known_card(row)) for row in rows(open_accounts(ids))}
+    found = {row["id"]: json_of(_known_card(row)) for row in open_accounts(ids)}
     return {ident: found.get(ident, b"") for ident in ids}
 
 

@@ -101,7 +101,7 @@ def test_after_a_call_without_an_answer_one_at_a_time_tries(
     readers.join()
     assert sorted(map(type, readers.found), key=str) == [bytes, *[places.NoAnswer] * 3]
     # It was answered, so two find a place again.
-    with used.held(places.NoAnswer()):
+    with used.held():
         ask(used)
     with pytest.raises(Unavailable):
         ask(used, places.NoAnswer())
@@ -119,7 +119,7 @@ def test_a_refusal_is_an_answer(used: places.Places) -> None:
 
 def ask(used: places.Places, error: Exception | None = None) -> None:
     """Hold a place for a call that ends in an error."""
-    with used.held(places.NoAnswer()):
+    with used.held():
         if error:
             raise error
 
@@ -135,8 +135,8 @@ def test_a_caller_takes_the_place_that_becomes_free(
         return wait(seconds)
 
     monkeypatch.setattr(used._changed, "wait", noted)
-    other, third = used.held(places.NoAnswer()), threading.Thread(target=ask, args=(used,))
-    with used.held(places.NoAnswer()):
+    other, third = used.held(), threading.Thread(target=ask, args=(used,))
+    with used.held():
         other.__enter__()
         third.start()
         assert waits.wait(60)
@@ -147,7 +147,7 @@ def test_a_caller_takes_the_place_that_becomes_free(
 def test_a_long_transfer_takes_no_place(used: places.Places, tmp_path: Path) -> None:
     path = tmp_path / "video"
     path.write_bytes(b"film")
-    with used.held(places.NoAnswer()), used.held(places.NoAnswer()):
+    with used.held(), used.held():
         buckets.put(path, OTHER)
         with path.open("ab") as file:
             buckets.copy(OTHER, file)

@@ -20,19 +20,15 @@ from typing import IO, Any, NamedTuple
 
 from django.conf import settings
 from django.core.files.base import File
-from django.utils.translation import gettext_lazy as _
 
-from socialsite.core.errors import Unavailable
 from socialsite.core.media.buckets.address import Address
-from socialsite.core.media.buckets.places import NoAnswer, Places
+from socialsite.core.media.buckets.places import Down, NoAnswer, Places
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 7200, 60
 # Players and downloads ask for further parts by the same address.
 LONG_SECONDS = 3600
 ALIVE_SECONDS = 2
-RETRY_SECONDS = 30
 _places = Places()
-_DOWN = _("The store of pictures and videos does not answer. Please try again soon.")
 
 
 class Stored(NamedTuple):
@@ -70,19 +66,15 @@ def _translated(name: str = "") -> Iterator[None]:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         if status == 404 and error.response.get("Error", {}).get("Code") != "NoSuchBucket":
             raise FileNotFoundError(name) from None
-        raise Unavailable(_DOWN, retry_after=RETRY_SECONDS) from error
+        raise Down from error
     except (BotoCoreError, Boto3Error) as error:
-        raise _no_answer() from error
-
-
-def _no_answer() -> NoAnswer:
-    return NoAnswer(_DOWN, retry_after=RETRY_SECONDS)
+        raise NoAnswer from error
 
 
 @contextlib.contextmanager
 def _asked(name: str = "") -> Iterator[None]:
     """Do the same for a short call, in one of the places for such calls."""
-    with _places.held(_no_answer()), _translated(name):
+    with _places.held(), _translated(name):
         yield
 
 
